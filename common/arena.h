@@ -7,7 +7,7 @@
 typedef struct {
     struct ArenaBlock *block; /* the newest one; it knows the one before it */
     size_t used;              /* bytes of the newest block */
-} Arena; /* {0} is an empty arena */
+} Arena;                      /* {0} is an empty arena */
 
 /* An arena whose first block has so many bytes. An arena that is full gets a further block. */
 Arena arena_new(size_t capacity);

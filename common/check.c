@@ -24,7 +24,9 @@ static double distance(double got, double truth) {
     return isfinite(got) && isfinite(truth) ? fabs(got - truth) : NAN;
 }
 
-static double max_double(double worst, double error) { return isnan(worst) || isnan(error) ? NAN : fmax(worst, error); }
+static double max_double(double worst, double error) {
+    return isnan(worst) || isnan(error) ? NAN : fmax(worst, error);
+}
 
 bool is_poison(float value) {
     uint32_t bits;
@@ -33,7 +35,7 @@ bool is_poison(float value) {
 }
 
 Comparison check_within(double tolerance, size_t count, size_t row, const float got[count],
-                       const double truth[count]) {
+                        const double truth[count]) {
     Comparison result = {.count = count};
     for (size_t start = 0; start < count; start += row) {
         double unit = row_ulp(row, truth + start);
@@ -42,7 +44,8 @@ Comparison check_within(double tolerance, size_t count, size_t row, const float 
             result.worst = max_double(result.worst, error);
             result.ulps = max_double(result.ulps, error / unit);
             bool unwritten = is_poison(got[i]); /* wrong even where a NaN is right */
-            if (error / unit <= tolerance && !unwritten) continue; /* an error of NaN is not within anything */
+            if (error / unit <= tolerance && !unwritten)
+                continue; /* an error of NaN is not within anything */
             if (result.wrong++ == 0) result.first_wrong = i;
             result.unwritten += unwritten;
             result.misplaced += isnan(error) && !unwritten;
@@ -52,12 +55,14 @@ Comparison check_within(double tolerance, size_t count, size_t row, const float 
 }
 
 Comparison check(size_t count, size_t row, const float got[count], const float expected[count],
-                const double expected64[count]) {
+                 const double expected64[count]) {
     /* If float32 overflows, PyTorch's float32 answer is the truth. */
     double *truth = xmalloc(count * sizeof *truth);
-    for (size_t i = 0; i < count; i++) truth[i] = isfinite(expected[i]) ? expected64[i] : expected[i];
+    for (size_t i = 0; i < count; i++)
+        truth[i] = isfinite(expected[i]) ? expected64[i] : expected[i];
     double reference = check_within(INFINITY, count, row, expected, truth).ulps;
-    Comparison result = check_within(CHECK_MULTIPLE * reference + CHECK_ULPS, count, row, got, truth);
+    Comparison result =
+        check_within(CHECK_MULTIPLE * reference + CHECK_ULPS, count, row, got, truth);
     result.reference = reference;
     free(truth);
     return result;

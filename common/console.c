@@ -24,7 +24,8 @@ void table_row(Table *table, const char *format, ...) {
     size_t size = (size_t)vsnprintf(NULL, 0, format, arguments) + 1;
     char *row = xrealloc(NULL, size);
     vsnprintf(row, size, format, again);
-    va_end(again), va_end(arguments);
+    va_end(again);
+    va_end(arguments);
     table->rows = xrealloc(table->rows, (size_t)(table->count + 1) * sizeof *table->rows);
     table->rows[table->count++] = row;
 }

@@ -68,13 +68,13 @@ static int open_regular(const char *path, size_t *size, char why[static FILE_WHY
         snprintf(why, FILE_WHY, "cannot open it: %s", strerror(errno));
     else if (S_ISDIR(status.st_mode))
         snprintf(why, FILE_WHY, "it is a directory: name a file in it");
-    else if (!S_ISREG(status.st_mode))
-        snprintf(why, FILE_WHY, "it is not a regular file");
+    else if (!S_ISREG(status.st_mode)) snprintf(why, FILE_WHY, "it is not a regular file");
     else if ((uintmax_t)status.st_size > SIZE_MAX / 2)
         snprintf(why, FILE_WHY, "it has more bytes than there are addresses");
     else if (is_pointer(descriptor))
-        snprintf(why, FILE_WHY, "it is git-lfs's note of where the file is, and not the file: "
-                                "git lfs pull fetches it");
+        snprintf(
+            why, FILE_WHY,
+            "it is git-lfs's note of where the file is, and not the file: git lfs pull fetches it");
     else {
         *size = (size_t)status.st_size;
         return descriptor;

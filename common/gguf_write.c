@@ -14,14 +14,17 @@ static const unsigned char *end_of(const GgufPair *pair) {
 
 /* ------------------------------------------------------------------ pairs, collected */
 
-static unsigned char *add(GgufPairs *pairs, const char *key, GgufValue type, bool is_array, size_t count, size_t size) {
+static unsigned char *add(GgufPairs *pairs, const char *key, GgufValue type, bool is_array,
+                          size_t count, size_t size) {
     unsigned char *bytes = xmalloc(size);
     pairs->pairs = xrealloc(pairs->pairs, (pairs->count + 1) * sizeof *pairs->pairs);
-    pairs->pairs[pairs->count++] = (GgufPair){xstrndup(key, strlen(key)), type, is_array, count, bytes};
+    pairs->pairs[pairs->count++] =
+        (GgufPair){xstrndup(key, strlen(key)), type, is_array, count, bytes};
     return bytes;
 }
 
-void gguf_add_u32s(GgufPairs *pairs, const char *key, GgufValue type, size_t count, const uint32_t values[]) {
+void gguf_add_u32s(GgufPairs *pairs, const char *key, GgufValue type, size_t count,
+                   const uint32_t values[]) {
     size_t size = count * sizeof *values;
     memcpy(add(pairs, key, type, true, count, size), values, size);
 }
@@ -34,9 +37,12 @@ void gguf_add_f32(GgufPairs *pairs, const char *key, float value) {
     memcpy(add(pairs, key, GGUF_F32, false, 1, sizeof value), &value, sizeof value);
 }
 
-void gguf_add_bool(GgufPairs *pairs, const char *key, bool value) { *add(pairs, key, GGUF_BOOL, false, 1, 1) = value; }
+void gguf_add_bool(GgufPairs *pairs, const char *key, bool value) {
+    *add(pairs, key, GGUF_BOOL, false, 1, 1) = value;
+}
 
-static void add_texts(GgufPairs *pairs, const char *key, bool is_array, size_t count, const GgufText texts[]) {
+static void add_texts(GgufPairs *pairs, const char *key, bool is_array, size_t count,
+                      const GgufText texts[]) {
     size_t size = 0;
     for (size_t i = 0; i < count; i++) size += sizeof(uint64_t) + texts[i].length;
     unsigned char *to = add(pairs, key, GGUF_STRING, is_array, count, size);
@@ -60,13 +66,15 @@ void gguf_add_copy(GgufPairs *pairs, const GgufPair *pair) {
 }
 
 void gguf_pairs_free(GgufPairs *pairs) {
-    for (size_t i = 0; i < pairs->count; i++)
-        free((char *)pairs->pairs[i].key), free((unsigned char *)pairs->pairs[i].bytes);
+    for (size_t i = 0; i < pairs->count; i++) {
+        free((char *)pairs->pairs[i].key);
+        free((unsigned char *)pairs->pairs[i].bytes);
+    }
     free(pairs->pairs);
     *pairs = (GgufPairs){0};
 }
 
-/* ------------------------------------------------------------------ the file, from its first byte to its last */
+/* ---------------------------------------------------- the file, from its first byte to its last */
 
 static void put_u32(FILE *file, uint32_t value) { fwrite(&value, sizeof value, 1, file); }
 
@@ -98,7 +106,8 @@ static void put_padding(FILE *file, size_t size) {
     for (size_t at = size; at < gguf_padded(size, GGUF_ALIGNMENT); at++) fputc(0, file);
 }
 
-static void put_data(FILE *file, const GgufTensor *tensor, size_t index, GgufFill *fill, void *context) {
+static void put_data(FILE *file, const GgufTensor *tensor, size_t index, GgufFill *fill,
+                     void *context) {
     void *made = tensor->data ? NULL : xmalloc(tensor->bytes);
     if (made) fill(context, index, made);
     fwrite(made ? made : tensor->data, 1, tensor->bytes, file);

@@ -7,7 +7,8 @@
 /* The case whose name is the first `length` letters of `name`; made if there is none yet. */
 static GoldenCase *case_named(Golden *golden, const char *name, size_t length) {
     for (int c = 0; c < golden->count; c++)
-        if (strlen(golden->cases[c].name) == length && strncmp(golden->cases[c].name, name, length) == 0)
+        if (strlen(golden->cases[c].name) == length &&
+            strncmp(golden->cases[c].name, name, length) == 0)
             return &golden->cases[c];
     golden->cases = xrealloc(golden->cases, (size_t)(golden->count + 1) * sizeof *golden->cases);
     GoldenCase *made = &golden->cases[golden->count++];
@@ -16,7 +17,8 @@ static GoldenCase *case_named(Golden *golden, const char *name, size_t length) {
 }
 
 static void append(Tensor list[GOLDEN_MAX], int *count, Tensor tensor, const char *name) {
-    if (*count == GOLDEN_MAX) fail("%s: over %d inputs or known mistakes in one golden case", tensor.name, GOLDEN_MAX);
+    if (*count == GOLDEN_MAX)
+        fail("%s: over %d inputs or known mistakes in one golden case", tensor.name, GOLDEN_MAX);
     tensor.name = name;
     list[(*count)++] = tensor;
 }
@@ -46,7 +48,8 @@ static void take_tensor(Golden *golden, const char *path, Tensor tensor) {
     const char *role = slash + 1;
     if (strcmp(role, "expected") == 0) c->expected = tensor;
     else if (strcmp(role, "expected64") == 0) c->expected64 = tensor;
-    else if (strncmp(role, "wrong/", 6) == 0) append(c->known_mistake, &c->known_mistake_count, tensor, role + 6);
+    else if (strncmp(role, "wrong/", 6) == 0)
+        append(c->known_mistake, &c->known_mistake_count, tensor, role + 6);
     else append(c->input, &c->input_count, tensor, role);
 }
 
@@ -59,7 +62,8 @@ static void complete_case(const Golden *golden, const char *path, GoldenCase *c)
         fail("%s: case %s: expected64 has another size than expected", path, c->name);
     for (int t = 0; t < c->known_mistake_count; t++)
         if (tensor_count(&c->known_mistake[t]) != tensor_count(&c->expected))
-            fail("%s: case %s: the known mistake %s has another size than expected", path, c->name, c->known_mistake[t].name);
+            fail("%s: case %s: the known mistake %s has another size than expected", path, c->name,
+                 c->known_mistake[t].name);
     c->sentence = metadata(&golden->file, "case", c->name);
 }
 
@@ -67,7 +71,8 @@ Golden golden_open(const char *kernel) {
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/golden/%s.safetensors", ROOT, kernel);
     Golden golden = {.kernel = kernel, .file = safetensors_open(path)};
-    for (size_t i = 0; i < golden.file.count; i++) take_tensor(&golden, path, golden.file.tensors[i]);
+    for (size_t i = 0; i < golden.file.count; i++)
+        take_tensor(&golden, path, golden.file.tensors[i]);
     for (int c = 0; c < golden.count; c++) complete_case(&golden, path, &golden.cases[c]);
     qsort(golden.cases, (size_t)golden.count, sizeof *golden.cases, reading_order);
     return golden;
@@ -83,7 +88,8 @@ void golden_close(Golden *golden) {
 const GoldenCase *golden_case(const Golden *golden, const char *name) {
     for (int c = 0; c < golden->count; c++)
         if (strcmp(golden->cases[c].name, name) == 0) return &golden->cases[c];
-    fail("%s has no golden case \"%s\": build/verify %s --list names them", golden->kernel, name, golden->kernel);
+    fail("%s has no golden case \"%s\": build/verify %s --list names them", golden->kernel, name,
+         golden->kernel);
 }
 
 const Tensor *golden_input(const GoldenCase *golden_case, const char *name) {
@@ -105,9 +111,11 @@ Comparison golden_check(const GoldenCase *golden_case, bool pointwise, const Ten
     float *result = tensor_to_float(got), *expected = tensor_to_float(&golden_case->expected);
     double *expected64 = tensor_to_double(&golden_case->expected64);
     Comparison comparison = golden_case->exact
-                              ? check_within(0, tensor_count(got), 1, result, expected64)
-                              : check(tensor_count(got), golden_row(golden_case, pointwise), result, expected,
-                                      expected64);
-    free(result), free(expected), free(expected64);
+                                ? check_within(0, tensor_count(got), 1, result, expected64)
+                                : check(tensor_count(got), golden_row(golden_case, pointwise),
+                                        result, expected, expected64);
+    free(result);
+    free(expected);
+    free(expected64);
     return comparison;
 }

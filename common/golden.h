@@ -1,5 +1,6 @@
 /* The golden values: what PyTorch computed, as tests/golden/README.md describes the files.
- * One file a kernel, many cases a file; each case has its inputs, PyTorch's answers and the outputs of known mistakes. */
+ * One file a kernel, many cases a file; each case has its inputs, PyTorch's answers and the outputs
+ * of known mistakes. */
 #ifndef COMMON_GOLDEN_H
 #define COMMON_GOLDEN_H
 
@@ -12,11 +13,12 @@ typedef struct {
     const char *name;
     const char *sentence; /* what the case tries */
     int input_count, known_mistake_count;
-    Tensor input[GOLDEN_MAX]; /* named as the kernel's parameters are: "x", "weight", … */
+    Tensor input[GOLDEN_MAX];         /* named as the kernel's parameters are: "x", "weight", … */
     Tensor known_mistake[GOLDEN_MAX]; /* named as the mistake: "epsilon_outside", … */
-    Tensor expected;          /* PyTorch's answer, F32 or BF16 */
-    Tensor expected64;        /* the same graph in float64; where it is exact, that answer again */
-    bool exact;               /* one answer alone is right, to the bit: what is rounded is rounded by definition */
+    Tensor expected;                  /* PyTorch's answer, F32 or BF16 */
+    Tensor expected64; /* the same graph in float64; where it is exact, that answer again */
+    bool
+        exact; /* one answer alone is right, to the bit: what is rounded is rounded by definition */
 } GoldenCase;
 
 typedef struct {
@@ -30,8 +32,9 @@ typedef struct {
 Golden golden_open(const char *kernel);
 void golden_close(Golden *golden);
 
-const GoldenCase *golden_case(const Golden *golden, const char *name);          /* or fail() */
-const Tensor *golden_input(const GoldenCase *golden_case, const char *name);     /* NULL if there is none */
+const GoldenCase *golden_case(const Golden *golden, const char *name); /* or fail() */
+const Tensor *golden_input(const GoldenCase *golden_case,
+                           const char *name); /* NULL if there is none */
 const char *golden_advice(const Golden *golden, const char *known_mistake); /* one sentence */
 
 /* The number of elements that are judged together: the last axis of the output, or 1 for

@@ -2,8 +2,9 @@
  *
  *   y[r][o] = sum over i of x[r][i] weight[o][i]  +  bias[o]
  *
- * The weight is stored as PyTorch stores it, one row an output: [out_features][in_features]. The product of two
- * float32 numbers is exact in a double: a sum in double loses nothing that a float32 result could show. */
+ * The weight is stored as PyTorch stores it, one row an output: [out_features][in_features]. The
+ * product of two float32 numbers is exact in a double: a sum in double loses nothing that a float32
+ * result could show. */
 #ifndef COMMON_LINEAR_H
 #define COMMON_LINEAR_H
 

@@ -27,8 +27,8 @@ typedef struct {
     int H, KV, V;          /* query heads, key/value heads, vocabulary; a head is C / H wide */
     double multiplier;     /* F is llama_hidden_width(C, multiplier, multiple_of): chapter 3 */
     int multiple_of;
-    int tied;              /* 1 where the output head is the embedding table again */
-    int contexts[2];       /* two where two generations differ in it; else the second is 0 */
+    int tied;        /* 1 where the output head is the embedding table again */
+    int contexts[2]; /* two where two generations differ in it; else the second is 0 */
 } LlamaSizes;
 
 static const LlamaSizes llamas[LLAMA_COUNT] = {
@@ -38,10 +38,19 @@ static const LlamaSizes llamas[LLAMA_COUNT] = {
     {"Llama 1 33B", NULL, 6656, 17920, 60, 52, 52, 32000, 1, 256, 0, {2048}},
     {"Llama 1 65B", NULL, 8192, 22016, 80, 64, 64, 32000, 1, 256, 0, {2048}},
     {"Llama 2 70B", NULL, 8192, 28672, 80, 64, 8, 32000, 1.3, 4096, 0, {4096}},
-    {"Llama 3 8B", "Llama 3, 3.1 8B",
-     4096, 14336, 32, 32, 8, 128256, 1.3, 1024, 0, {8192, 131072}},
-    {"Llama 3 70B", "Llama 3, 3.1 70B",
-     8192, 28672, 80, 64, 8, 128256, 1.3, 4096, 0, {8192, 131072}},
+    {"Llama 3 8B", "Llama 3, 3.1 8B", 4096, 14336, 32, 32, 8, 128256, 1.3, 1024, 0, {8192, 131072}},
+    {"Llama 3 70B",
+     "Llama 3, 3.1 70B",
+     8192,
+     28672,
+     80,
+     64,
+     8,
+     128256,
+     1.3,
+     4096,
+     0,
+     {8192, 131072}},
     {"Llama 3.1 405B", NULL, 16384, 53248, 126, 128, 8, 128256, 1.2, 4096, 0, {131072}},
     {"Llama 3.2 1B", NULL, 2048, 8192, 16, 32, 8, 128256, 1.5, 256, 1, {131072}},
     {"Llama 3.2 3B", NULL, 3072, 8192, 28, 24, 8, 128256, 1, 256, 1, {131072}},

@@ -57,8 +57,8 @@ static bool has_spelling(const char *spellings, size_t length, const char *name)
     return false;
 }
 
-/* The option that a word names, as in --max-tokens or --max-tokens=5, or NULL. *value is the text after
- * the =, or NULL. */
+/* The option that a word names, as in --max-tokens or --max-tokens=5, or NULL. *value is the text
+ * after the =, or NULL. */
 static const Option *option_named(const char *word, int count, const Option options[],
                                   const char **value) {
     if (strncmp(word, "--", 2) != 0) return NULL;
@@ -188,7 +188,8 @@ _Noreturn void run_instead(const char *program, char **argv) {
     sprintf(path, "%.*s%s", folder, argv[0], program);
     argv[0] = path;
     execvp(path, argv);
-    fail("%s: this program takes these options, and it cannot be run: %s: make builds it", path, strerror(errno));
+    fail("%s: this program takes these options, and it cannot be run: %s: make builds it", path,
+         strerror(errno));
 }
 
 void no_options(int argc, char **argv, const char *about) {

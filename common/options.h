@@ -37,8 +37,8 @@ double option_decimal(const char *name, const char *text, double low, double hig
  * caller frees. */
 int *option_ids(const char *name, const char *text, int *count);
 
-/* Runs the program of this name that lies beside this one, with the same words, in place of this one; or fail(). For
- * options that another program has taken over. */
+/* Runs the program of this name that lies beside this one, with the same words, in place of this
+ * one; or fail(). For options that another program has taken over. */
 _Noreturn void run_instead(const char *program, char **argv);
 
 /* For a program without options but --help. */

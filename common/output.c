@@ -98,8 +98,9 @@ Output output_open(const char *path) {
         fail("cannot write %s: it is %s", path,
              S_ISDIR(existing.st_mode) ? "a directory" : "not a regular file");
     if (!exists && is_link) /* its target may be on a disk that is not mounted */
-        fail("cannot write %s: it is a link, and what it points to is not there: "
-             "remove it, or name another file", path);
+        fail("cannot write %s: it is a link, and what it points to is not there: remove it, or "
+             "name another file",
+             path);
 
     watch_for_the_end();
     Output output = {.path = behind_links(path)};

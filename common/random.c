@@ -13,7 +13,8 @@ double random_uniform(Random *random) { return (double)(random_bits(random) >> 1
 
 double random_normal(Random *random) {
     const double pi = 3.14159265358979323846;
-    double u = 1 - random_uniform(random), v = random_uniform(random); /* u > 0: its logarithm is finite */
+    double u = 1 - random_uniform(random),
+           v = random_uniform(random); /* u > 0: its logarithm is finite */
     return sqrt(-2 * log(u)) * cos(2 * pi * v);
 }
 

@@ -38,9 +38,10 @@ typedef struct {
     size_t data_size;
 } Reader;
 
-/* Fills the error and returns false, for `return refuse(…)`. Whatever a hostile file calls its tensors, the
- * message stays one line. */
-__attribute__((format(printf, 2, 3))) static bool refuse(const Reader *reader, const char *format, ...) {
+/* Fills the error and returns false, for `return refuse(…)`. Whatever a hostile file calls its
+ * tensors, the message stays one line. */
+__attribute__((format(printf, 2, 3))) static bool refuse(const Reader *reader, const char *format,
+                                                         ...) {
     size_t length = strlen(reader->name), left_out = length > SHOWN_PATH ? length - SHOWN_PATH : 0;
     int start = snprintf(reader->error, SAFETENSORS_ERROR, "%s: ", reader->name + left_out);
     va_list arguments;
@@ -52,19 +53,22 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const Reader *reader, c
 }
 
 /* Tells header and data apart, and parses the header's JSON. */
-static bool read_header(Reader *reader, struct SafeTensorsStorage *storage, const unsigned char *bytes,
-                        size_t size) {
+static bool read_header(Reader *reader, struct SafeTensorsStorage *storage,
+                        const unsigned char *bytes, size_t size) {
     if (size < PREFIX)
-        return refuse(reader, "%zu bytes do not even hold a header's length: fetch the file again", size);
+        return refuse(reader, "%zu bytes do not even hold a header's length: fetch the file again",
+                      size);
 
     uint64_t length;
     memcpy(&length, bytes, PREFIX);
     if (length > MAX_HEADER)
         return refuse(reader,
-                      "a header of %" PRIu64 " bytes, over the limit of %d: is this a safetensors file?",
+                      "a header of %" PRIu64
+                      " bytes, over the limit of %d: is this a safetensors file?",
                       length, MAX_HEADER);
     if (length > size - PREFIX)
-        return refuse(reader, "a header of %" PRIu64 " bytes in a file of %zu: truncated, fetch it again",
+        return refuse(reader,
+                      "a header of %" PRIu64 " bytes in a file of %zu: truncated, fetch it again",
                       length, size);
 
     const char *header = (const char *)bytes + PREFIX;
@@ -102,13 +106,15 @@ static bool read_metadata(const Reader *reader, SafeTensors *file) {
     return true;
 }
 
-/* Sets *bytes to what the tensor needs. Zero-sized dimensions are left out of the overflow check's product,
- * so that it holds for every stride too. */
+/* Sets *bytes to what the tensor needs. Zero-sized dimensions are left out of the overflow check's
+ * product, so that it holds for every stride too. */
 static bool read_shape(const Reader *reader, Tensor *tensor, const json_t *shape, uint64_t *bytes) {
     size_t rank = json_array_size(shape);
-    if (!json_is_array(shape)) return refuse(reader, TENSOR "its shape is not an array", tensor->name);
+    if (!json_is_array(shape))
+        return refuse(reader, TENSOR "its shape is not an array", tensor->name);
     if (rank > TENSOR_MAX_RANK)
-        return refuse(reader, TENSOR "it has %zu dimensions, more than the %d that this reader takes",
+        return refuse(reader,
+                      TENSOR "it has %zu dimensions, more than the %d that this reader takes",
                       tensor->name, rank, TENSOR_MAX_RANK);
 
     bool empty = false;
@@ -118,10 +124,12 @@ static bool read_shape(const Reader *reader, Tensor *tensor, const json_t *shape
         const json_t *dimension = json_array_get(shape, d);
         json_int_t length = json_integer_value(dimension);
         if (!json_is_integer(dimension) || length < 0)
-            return refuse(reader, TENSOR "shape[%zu] is not an integer of 0 or more", tensor->name, d);
+            return refuse(reader, TENSOR "shape[%zu] is not an integer of 0 or more", tensor->name,
+                          d);
         tensor->shape[d] = (size_t)length;
         empty = empty || length == 0;
-        if ((json_int_t)tensor->shape[d] != length || (length && __builtin_mul_overflow(*bytes, length, bytes)))
+        if ((json_int_t)tensor->shape[d] != length ||
+            (length && __builtin_mul_overflow(*bytes, length, bytes)))
             return refuse(reader, TENSOR "the size of its shape overflows", tensor->name);
     }
     if (empty) *bytes = 0;
@@ -134,24 +142,28 @@ static bool read_tensor(const Reader *reader, Tensor *tensor, const char *name, 
     json_int_t begin, end;
     json_error_t problem;
     *tensor = (Tensor){.name = name};
-    if (json_unpack_ex(entry, &problem, JSON_STRICT, "{s:s, s:o, s:[I, I]}", "dtype", &dtype, "shape", &shape,
-                       "data_offsets", &begin, &end) != 0)
+    if (json_unpack_ex(entry, &problem, JSON_STRICT, "{s:s, s:o, s:[I, I]}", "dtype", &dtype,
+                       "shape", &shape, "data_offsets", &begin, &end) != 0)
         return refuse(reader, TENSOR "%s; it should be like %s", name, problem.text,
                       "{\"dtype\": \"F32\", \"shape\": [2, 3], \"data_offsets\": [0, 24]}");
 
     if (!dtype_parse(dtype, &tensor->dtype))
         return refuse(reader, TENSOR "this reader does not know its dtype \"%.20s\"", name, dtype);
     if (begin < 0 || begin > end)
-        return refuse(reader, TENSOR "its data_offsets [%lld, %lld] are not a range", name, begin, end);
+        return refuse(reader, TENSOR "its data_offsets [%lld, %lld] are not a range", name, begin,
+                      end);
     if ((unsigned long long)end > reader->data_size)
-        return refuse(reader, TENSOR "its data end at %lld of %zu: the file is truncated, fetch it again",
+        return refuse(reader,
+                      TENSOR "its data end at %lld of %zu: the file is truncated, fetch it again",
                       name, end, reader->data_size);
 
     uint64_t bytes = 0;
     if (!read_shape(reader, tensor, shape, &bytes)) return false;
     if (bytes != (uint64_t)(end - begin)) {
         char text[SHAPE_TEXT];
-        return refuse(reader, TENSOR "%s %s needs %" PRIu64 " bytes, but its data_offsets [%lld, %lld] hold %lld",
+        return refuse(reader,
+                      TENSOR "%s %s needs %" PRIu64
+                             " bytes, but its data_offsets [%lld, %lld] hold %lld",
                       name, dtype, shape_text(text, tensor->rank, tensor->shape), bytes, begin, end,
                       end - begin);
     }
@@ -159,7 +171,8 @@ static bool read_tensor(const Reader *reader, Tensor *tensor, const char *name, 
     return true;
 }
 
-/* Tensors of no bytes come before the one that starts at the same place; among themselves, by name. */
+/* Tensors of no bytes come before the one that starts at the same place; among themselves, by name.
+ */
 static int by_position(const void *left, const void *right) {
     const Tensor *a = left, *b = right;
     const char *a_data = a->data, *b_data = b->data;
@@ -184,12 +197,13 @@ static bool check_layout(const Reader *reader, const SafeTensors *file) {
             return refuse(reader, TENSOR "its data overlap those of \"%.80s\"", tensor->name,
                           tensor[-1].name);
         if (data > expected)
-            return refuse(reader, TENSOR "the %td byte(s) before its data belong to no tensor", tensor->name,
-                          data - expected);
+            return refuse(reader, TENSOR "the %td byte(s) before its data belong to no tensor",
+                          tensor->name, data - expected);
         expected = data + tensor_bytes(tensor);
     }
     const unsigned char *end = reader->data + reader->data_size;
-    if (expected != end) return refuse(reader, "the last %td byte(s) belong to no tensor", end - expected);
+    if (expected != end)
+        return refuse(reader, "the last %td byte(s) belong to no tensor", end - expected);
     return true;
 }
 
@@ -261,7 +275,8 @@ void safetensors_close(SafeTensors *file) {
 const Tensor *safetensors_find(const SafeTensors *file, const char *name) {
     const struct SafeTensorsStorage *storage = file->storage;
     const Tensor *wanted = &(Tensor){.name = name};
-    const Tensor **found = bsearch(&wanted, storage->by_name, file->count, sizeof *storage->by_name, by_name);
+    const Tensor **found =
+        bsearch(&wanted, storage->by_name, file->count, sizeof *storage->by_name, by_name);
     return found ? *found : NULL;
 }
 
@@ -272,8 +287,10 @@ const char *safetensors_metadata(const SafeTensors *file, const char *key) {
 /* Writing */
 
 static void add(const char *path, json_t *object, const char *key, json_t *value) {
-    if (json_object_get(object, key)) fail("cannot write %s: it would hold \"%s\" twice", path, key);
-    if (json_object_set_new(object, key, value) != 0) fail("cannot write %s: \"%s\" is not UTF-8", path, key);
+    if (json_object_get(object, key))
+        fail("cannot write %s: it would hold \"%s\" twice", path, key);
+    if (json_object_set_new(object, key, value) != 0)
+        fail("cannot write %s: \"%s\" is not UTF-8", path, key);
 }
 
 static json_t *tensor_entry(const Tensor *tensor, size_t begin, size_t end) {
@@ -285,8 +302,8 @@ static json_t *tensor_entry(const Tensor *tensor, size_t begin, size_t end) {
 }
 
 /* The header as text, to be released by free(). */
-static char *header_text(const char *path, size_t count, const Tensor tensors[], size_t metadata_count,
-                         const Metadata metadata[]) {
+static char *header_text(const char *path, size_t count, const Tensor tensors[],
+                         size_t metadata_count, const Metadata metadata[]) {
     json_t *header = json_new(), *values = json_new();
     for (size_t i = 0; i < metadata_count; i++)
         add(path, values, metadata[i].key, json_string(metadata[i].value));

@@ -5,9 +5,9 @@
  *                    "__metadata__": {"key": "value", …}}
  *   the rest  the tensors' bytes, row-major, little endian, without holes or overlaps
  *
- * The reader trusts nothing: a file that breaks a rule of the format is refused with one line that names the
- * file, the tensor and the reason. Its time is linear in the number of tensors, but for sorting them.
- * Source: https://huggingface.co/docs/safetensors and safetensors/src/tensor.rs. */
+ * The reader trusts nothing: a file that breaks a rule of the format is refused with one line that
+ * names the file, the tensor and the reason. Its time is linear in the number of tensors, but for
+ * sorting them. Source: https://huggingface.co/docs/safetensors and safetensors/src/tensor.rs. */
 #ifndef COMMON_SAFETENSORS_H
 #define COMMON_SAFETENSORS_H
 
@@ -19,7 +19,8 @@ typedef struct {
 
 typedef struct {
     size_t count;
-    const Tensor *tensors; /* in the order of their data in the file; data points into the mapped file, or a copy */
+    const Tensor *tensors; /* in the order of their data in the file; data points into the mapped
+                              file, or a copy */
     size_t metadata_count;
     const Metadata *metadata;
     struct SafeTensorsStorage *storage; /* what the pointers above point into */
@@ -30,18 +31,22 @@ enum { SAFETENSORS_ERROR = 512 }; /* bytes of an error message */
 /* Maps the file read-only. On an error returns false and fills `error`. */
 bool safetensors_read(SafeTensors *file, const char *path, char error[static SAFETENSORS_ERROR]);
 
-/* The same for bytes in memory, which must outlive `file`; `name` stands for the path in messages. */
+/* The same for bytes in memory, which must outlive `file`; `name` stands for the path in messages.
+ */
 bool safetensors_parse(SafeTensors *file, const char *name, const void *bytes, size_t size,
                        char error[static SAFETENSORS_ERROR]);
 
 SafeTensors safetensors_open(const char *path); /* safetensors_read, or fail() */
 void safetensors_close(SafeTensors *file);      /* unmaps: every tensor of the file is gone */
 
-const Tensor *safetensors_find(const SafeTensors *file, const char *name);  /* NULL if there is none */
-const char *safetensors_metadata(const SafeTensors *file, const char *key); /* NULL if there is none */
+const Tensor *safetensors_find(const SafeTensors *file,
+                               const char *name); /* NULL if there is none */
+const char *safetensors_metadata(const SafeTensors *file,
+                                 const char *key); /* NULL if there is none */
 
-/* Writes through output.h: the file at `path` is replaced whole or not at all. The data starts 64-byte aligned
- * (the header is padded with spaces, as the format allows); the tensors keep the order they are given in. */
+/* Writes through output.h: the file at `path` is replaced whole or not at all. The data starts
+ * 64-byte aligned (the header is padded with spaces, as the format allows); the tensors keep the
+ * order they are given in. */
 void safetensors_save(const char *path, size_t count, const Tensor tensors[], size_t metadata_count,
                       const Metadata metadata[]);
 

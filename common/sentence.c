@@ -53,11 +53,16 @@ Sentence sentence_open(void) {
                   .model = safetensors_open(ROOT "/common/stories/model/model.safetensors")};
     const size_t *stream = present(&s.file, "stream")->shape;
     const size_t *q = present(&s.file, "attention/q")->shape;
-    s.L = (int)stream[0] / 2 - 1, s.T = (int)stream[1], s.C = (int)stream[2], s.H = (int)q[1], s.D = (int)q[2];
+    s.L = (int)stream[0] / 2 - 1;
+    s.T = (int)stream[1];
+    s.C = (int)stream[2];
+    s.H = (int)q[1];
+    s.D = (int)q[2];
     s.KV = (int)present(&s.file, "attention/k")->shape[1];
     s.F = (int)present(&s.file, "feed_forward/gate")->shape[1];
     s.V = (int)present(&s.file, "logits")->shape[0];
-    s.layer = atoi(said(&s.file, "layer")), s.head = atoi(said(&s.file, "head"));
+    s.layer = atoi(said(&s.file, "layer"));
+    s.head = atoi(said(&s.file, "head"));
     s.owner = atoi(said(&s.file, "owner"));
     s.eps = strtof(said(&s.file, "rms_norm_eps"), NULL);
     s.rope_theta = strtod(said(&s.file, "rope_theta"), NULL);
@@ -70,18 +75,24 @@ Sentence sentence_open(void) {
 }
 
 void sentence_close(Sentence *s) {
-    free(s->token[0]), free(s->token);
-    safetensors_close(&s->file), safetensors_close(&s->model);
+    free(s->token[0]);
+    free(s->token);
+    safetensors_close(&s->file);
+    safetensors_close(&s->model);
     *s = (Sentence){0};
 }
 
-int sentence_count_mismatches(int decimals, int count, const float got[count], const float expected[count]) {
+int sentence_count_mismatches(int decimals, int count, const float got[count],
+                              const float expected[count]) {
     int far = 0;
-    for (int i = 0; i < count; i++) far += !(fabs((double)got[i] - expected[i]) <= pow(10, -decimals));
+    for (int i = 0; i < count; i++)
+        far += !(fabs((double)got[i] - expected[i]) <= pow(10, -decimals));
     return far;
 }
 
-void sentence_compare(int decimals, int count, const float got[count], const float expected[count]) {
+void sentence_compare(int decimals, int count, const float got[count],
+                      const float expected[count]) {
     int far = sentence_count_mismatches(decimals, count, got, expected);
-    printf("  of %d numbers, %d are farther than %.*f from PyTorch's\n", count, far, decimals, pow(10, -decimals));
+    printf("  of %d numbers, %d are farther than %.*f from PyTorch's\n", count, far, decimals,
+           pow(10, -decimals));
 }

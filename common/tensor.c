@@ -9,10 +9,12 @@
 static const struct {
     const char *name;
     size_t size;
-} dtypes[DTYPE_COUNT + 1] = { /* and of no type, which has no size */
-    [F64] = {"F64", 8}, [F32] = {"F32", 4}, [BF16] = {"BF16", 2}, [F16] = {"F16", 2}, [I64] = {"I64", 8},
-    [I32] = {"I32", 4}, [I16] = {"I16", 2}, [I8] = {"I8", 1},     [U64] = {"U64", 8}, [U32] = {"U32", 4},
-    [U16] = {"U16", 2}, [U8] = {"U8", 1},   [BOOL] = {"BOOL", 1},
+} dtypes[DTYPE_COUNT + 1] = {
+    /* and of no type, which has no size */
+    [F64] = {"F64", 8},   [F32] = {"F32", 4}, [BF16] = {"BF16", 2}, [F16] = {"F16", 2},
+    [I64] = {"I64", 8},   [I32] = {"I32", 4}, [I16] = {"I16", 2},   [I8] = {"I8", 1},
+    [U64] = {"U64", 8},   [U32] = {"U32", 4}, [U16] = {"U16", 2},   [U8] = {"U8", 1},
+    [BOOL] = {"BOOL", 1},
 };
 
 const char *dtype_name(DType dtype) { return dtypes[dtype].name; }
@@ -38,7 +40,8 @@ size_t tensor_count(const Tensor *tensor) {
 
 size_t tensor_bytes(const Tensor *tensor) {
     size_t count = tensor_count(tensor);
-    if (tensor->quant_type) return count / (size_t)tensor->quant_type->numbers * (size_t)tensor->quant_type->bytes;
+    if (tensor->quant_type)
+        return count / (size_t)tensor->quant_type->numbers * (size_t)tensor->quant_type->bytes;
     return count * dtype_size(tensor->dtype);
 }
 
@@ -48,10 +51,11 @@ const char *tensor_type(const Tensor *tensor) {
 
 /* Element `index`: its whole block is widened for it. */
 static double get_from_block(const Tensor *tensor, size_t index) {
-    const size_t numbers = (size_t)tensor->quant_type->numbers, bytes = (size_t)tensor->quant_type->bytes;
+    const size_t numbers = (size_t)tensor->quant_type->numbers,
+                 bytes = (size_t)tensor->quant_type->bytes;
     float block[numbers];
     tensor->quant_type->dequantize(1, (int)numbers, (float(*)[numbers])block,
-                               (const char *)tensor->data + index / numbers * bytes);
+                                   (const char *)tensor->data + index / numbers * bytes);
     return block[index % numbers];
 }
 
@@ -70,7 +74,8 @@ double tensor_get(const Tensor *tensor, size_t index) {
         uint8_t u8;
     } element;
     size_t size = dtype_size(tensor->dtype);
-    memcpy(&element, (const char *)tensor->data + index * size, size); /* the data may be unaligned */
+    memcpy(&element, (const char *)tensor->data + index * size,
+           size); /* the data may be unaligned */
 
     switch (tensor->dtype) {
     case F64: return element.f64;
@@ -93,7 +98,8 @@ double tensor_get(const Tensor *tensor, size_t index) {
 
 void tensor_dequantize_row(const Tensor *tensor, size_t first, size_t count, float to[]) {
     if (tensor->quant_type) {
-        const size_t numbers = (size_t)tensor->quant_type->numbers, bytes = (size_t)tensor->quant_type->bytes;
+        const size_t numbers = (size_t)tensor->quant_type->numbers,
+                     bytes = (size_t)tensor->quant_type->bytes;
         const char *blocks = (const char *)tensor->data + first / numbers * bytes;
         tensor->quant_type->dequantize((int)(count / numbers), (int)numbers, (void *)to, blocks);
         return;
@@ -102,7 +108,8 @@ void tensor_dequantize_row(const Tensor *tensor, size_t first, size_t count, flo
     /* Bit for bit, the payload of a NaN too. */
     if (tensor->dtype == F32 && count > 0) memcpy(to, from, count * sizeof *to);
     else if (tensor->dtype == BF16)
-        for (size_t i = 0; i < count; i++) { /* the same: a double would make a signalling NaN a quiet one */
+        for (size_t i = 0; i < count;
+             i++) { /* the same: a double would make a signalling NaN a quiet one */
             bf16 bits;
             memcpy(&bits, from + i * sizeof bits, sizeof bits);
             to[i] = bf16_to_float(bits);
@@ -127,7 +134,8 @@ float *tensor_to_float(const Tensor *tensor) {
 double *tensor_to_double(const Tensor *tensor) {
     size_t count = tensor_count(tensor);
     double *values = xmalloc(count * sizeof *values);
-    if (!tensor->quant_type && tensor->dtype == F64 && count > 0) memcpy(values, tensor->data, count * sizeof *values);
+    if (!tensor->quant_type && tensor->dtype == F64 && count > 0)
+        memcpy(values, tensor->data, count * sizeof *values);
     else
         for (size_t i = 0; i < count; i++) values[i] = tensor_get(tensor, i);
     return values;
@@ -137,7 +145,8 @@ char *shape_text(char text[static SHAPE_TEXT], int rank, const size_t shape[]) {
     size_t length = 0;
     text[length++] = '[';
     for (int d = 0; d < rank; d++)
-        length += (size_t)snprintf(text + length, SHAPE_TEXT - length, d ? ", %zu" : "%zu", shape[d]);
+        length +=
+            (size_t)snprintf(text + length, SHAPE_TEXT - length, d ? ", %zu" : "%zu", shape[d]);
     text[length++] = ']';
     text[length] = '\0';
     return text;
@@ -157,9 +166,10 @@ static float float_of(uint32_t bits) {
     return value;
 }
 
-/* Drops the low bits, to nearest: adding just under half of the last kept place carries into it when the rest
- * is more than half; on a tie the last kept bit itself decides, so that the result is even. A carry out of
- * the fraction moves the exponent up by one, as it must, from the largest finite number to infinity too. */
+/* Drops the low bits, to nearest: adding just under half of the last kept place carries into it
+ * when the rest is more than half; on a tie the last kept bit itself decides, so that the result is
+ * even. A carry out of the fraction moves the exponent up by one, as it must, from the largest
+ * finite number to infinity too. */
 static uint32_t drop_bits(uint32_t bits, int dropped) {
     uint32_t just_under_half = (1u << (dropped - 1)) - 1;
     uint32_t last_kept = bits >> dropped & 1;
@@ -171,7 +181,8 @@ float bf16_to_float(bf16 bits) { return float_of((uint32_t)bits << 16); }
 bf16 bf16_from_float(float value) {
     uint32_t bits = bits_of(value);
     if (isnan(value))
-        return (bf16)(bits >> 16 | 0x0040); /* quiet: a NaN with nothing in its upper half stays one */
+        return (bf16)(bits >> 16 |
+                      0x0040); /* quiet: a NaN with nothing in its upper half stays one */
     return (bf16)drop_bits(bits, 16);
 }
 
@@ -190,8 +201,9 @@ bool bf16_holds(int n, const float x[n]) {
 /* float16: 1 sign, 5 exponent (bias 15), 10 fraction bits. float32: 1, 8 (bias 127), 23. */
 float f16_to_float(f16 bits) {
     uint32_t sign = bits >> 15, exponent = bits >> 10 & 31, fraction = bits & 1023;
-    if (exponent == 0) return (sign ? -0x1p-24f : 0x1p-24f) * (float)fraction; /* zero and the subnormals */
-    exponent = exponent == 31 ? 255 : exponent + (127 - 15);                   /* 255: infinity and NaN */
+    if (exponent == 0)
+        return (sign ? -0x1p-24f : 0x1p-24f) * (float)fraction; /* zero and the subnormals */
+    exponent = exponent == 31 ? 255 : exponent + (127 - 15);    /* 255: infinity and NaN */
     return float_of(sign << 31 | exponent << 23 | fraction << 13);
 }
 
@@ -204,5 +216,6 @@ f16 f16_from_float(float value) {
     if (magnitude >= 0x1p16f) return (f16)(sign | 0x7c00);               /* infinity */
     if (magnitude >= 0x1p-14f) return (f16)(sign | drop_bits(bits - rebias, 13));
     return (f16)(sign |
-                 (uint32_t)lrintf(magnitude * 0x1p24f)); /* subnormal: a multiple of 2^-24, ties to even */
+                 (uint32_t)lrintf(magnitude *
+                                  0x1p24f)); /* subnormal: a multiple of 2^-24, ties to even */
 }

@@ -15,7 +15,8 @@ typedef enum { INTEGER, WHOLE, FIXED, SCIENTIFIC } Style; /* 3, 3., 3.0000, 3.00
 
 typedef struct {
     const Tensor *tensor;
-    size_t shown[TENSOR_MAX_RANK]; /* indices of each dimension that are printed; the others become "..." */
+    size_t shown[TENSOR_MAX_RANK]; /* indices of each dimension that are printed; the others become
+                                      "..." */
     size_t shown_count;            /* elements printed: the product of `shown` */
     Style style;
     int width;
@@ -55,7 +56,9 @@ static double shown_value(const Printer *printer, size_t k) {
     return tensor_get(printer->tensor, shown_index(printer, k));
 }
 
-static bool is_floating(DType dtype) { return dtype == F64 || dtype == F32 || dtype == BF16 || dtype == F16; }
+static bool is_floating(DType dtype) {
+    return dtype == F64 || dtype == F32 || dtype == BF16 || dtype == F16;
+}
 
 /* Zeros, infinities and NaNs have no say in the style, nor in the width. */
 static bool counts(double value) { return isfinite(value) && value != 0; }
@@ -94,16 +97,11 @@ static void integer_text(char text[static ELEMENT_TEXT], const Tensor *tensor, s
 
 static void element_text(char text[static ELEMENT_TEXT], const Printer *printer, size_t k) {
     double value = shown_value(printer, k);
-    if (printer->style == INTEGER)
-        integer_text(text, printer->tensor, shown_index(printer, k));
-    else if (isnan(value))
-        strcpy(text, "nan"); /* printf would show a NaN's sign */
-    else if (printer->style == SCIENTIFIC)
-        snprintf(text, ELEMENT_TEXT, "%.4e", value);
-    else if (printer->style == FIXED)
-        snprintf(text, ELEMENT_TEXT, "%.4f", value);
-    else
-        snprintf(text, ELEMENT_TEXT, isinf(value) ? "%.0f" : "%.0f.", value);
+    if (printer->style == INTEGER) integer_text(text, printer->tensor, shown_index(printer, k));
+    else if (isnan(value)) strcpy(text, "nan"); /* printf would show a NaN's sign */
+    else if (printer->style == SCIENTIFIC) snprintf(text, ELEMENT_TEXT, "%.4e", value);
+    else if (printer->style == FIXED) snprintf(text, ELEMENT_TEXT, "%.4f", value);
+    else snprintf(text, ELEMENT_TEXT, isinf(value) ? "%.0f" : "%.0f.", value);
 }
 
 static int choose_width(const Printer *printer) {
@@ -136,8 +134,8 @@ static void print_element(Printer *printer) {
     put(printer, "%*s", printer->width, text);
 }
 
-/* The innermost dimension fills its lines; an outer one starts a line for each slice, with blank lines
- * between blocks of blocks. */
+/* The innermost dimension fills its lines; an outer one starts a line for each slice, with blank
+ * lines between blocks of blocks. */
 static void print_dimension(Printer *printer, int d) {
     const Tensor *tensor = printer->tensor;
     int depth = tensor->rank - d; /* dimensions still to print: 0 is an element, 1 a vector */
@@ -157,10 +155,8 @@ static void print_dimension(Printer *printer, int d) {
         bool line_is_full = i % per_line == 0;
         if (i > 0) put(printer, line_is_full ? "," : ", ");
         if (i > 0 && line_is_full) start_line(printer, newlines, indent + 1);
-        if (abridged && i == EDGE_ITEMS)
-            put(printer, depth == 1 ? " ..." : "...");
-        else
-            print_dimension(printer, d + 1);
+        if (abridged && i == EDGE_ITEMS) put(printer, depth == 1 ? " ..." : "...");
+        else print_dimension(printer, d + 1);
     }
     put(printer, "]");
 }
@@ -170,8 +166,7 @@ static void print_suffix(Printer *printer, const char *suffix) {
     put(printer, ",");
     if (printer->column + 1 + (int)strlen(suffix) > LINE_WIDTH)
         start_line(printer, 1, (int)strlen(prefix));
-    else
-        put(printer, " ");
+    else put(printer, " ");
     put(printer, "%s", suffix);
 }
 
@@ -185,10 +180,12 @@ static void print_size(Printer *printer) {
 
 static void print_dtype(Printer *printer) {
     static const char *const suffixes[DTYPE_COUNT] = {
-        [F64] = "dtype=torch.float64", [F32] = "dtype=torch.float32", [BF16] = "dtype=torch.bfloat16",
-        [F16] = "dtype=torch.float16", [I64] = "dtype=torch.int64",   [I32] = "dtype=torch.int32",
-        [I16] = "dtype=torch.int16",   [I8] = "dtype=torch.int8",     [U64] = "dtype=torch.uint64",
-        [U32] = "dtype=torch.uint32",  [U16] = "dtype=torch.uint16",  [U8] = "dtype=torch.uint8",
+        [F64] = "dtype=torch.float64",   [F32] = "dtype=torch.float32",
+        [BF16] = "dtype=torch.bfloat16", [F16] = "dtype=torch.float16",
+        [I64] = "dtype=torch.int64",     [I32] = "dtype=torch.int32",
+        [I16] = "dtype=torch.int16",     [I8] = "dtype=torch.int8",
+        [U64] = "dtype=torch.uint64",    [U32] = "dtype=torch.uint32",
+        [U16] = "dtype=torch.uint16",    [U8] = "dtype=torch.uint8",
         [BOOL] = "dtype=torch.bool",
     };
     print_suffix(printer, suffixes[printer->tensor->dtype]);
@@ -202,10 +199,8 @@ void tensor_print(FILE *file, const Tensor *tensor) {
 
     bool empty = tensor_count(tensor) == 0;
     put(&printer, prefix);
-    if (empty)
-        put(&printer, "[]");
-    else
-        print_dimension(&printer, 0);
+    if (empty) put(&printer, "[]");
+    else print_dimension(&printer, 0);
 
     /* The suffix omits what the numbers already show: the shape, unless there are none; float32;
      * and, where there are numbers, int64 and bool. */

@@ -19,7 +19,8 @@ static inline void write_file(const char *path, const void *bytes, size_t size) 
 }
 
 /* config.json of a golden model, with `from` replaced by `to`, into a folder of ours. */
-static inline void write_config(const char *to_folder, const char *model, const char *from, const char *to) {
+static inline void write_config(const char *to_folder, const char *model, const char *from,
+                                const char *to) {
     size_t size;
     char *config = file_read(AT("%s/config.json", GOLDEN(model)), &size);
     char *found = strstr(config, from);
@@ -28,7 +29,8 @@ static inline void write_config(const char *to_folder, const char *model, const 
     sprintf(changed, "%.*s%s%s", (int)(found - config), config, to, found + strlen(from));
     mkdir(to_folder, 0777);
     write_file(AT("%s/config.json", to_folder), changed, strlen(changed));
-    free(config), free(changed);
+    free(config);
+    free(changed);
 }
 
 typedef struct {

@@ -1,4 +1,5 @@
-/* A golden model as llama2.c would have exported it, for the tests of those who read such a file. */
+/* A golden model as llama2.c would have exported it, for the tests of those who read such a file.
+ */
 #ifndef TESTS_LLAMA2C_H
 #define TESTS_LLAMA2C_H
 
@@ -12,7 +13,9 @@
 #include <string.h>
 
 /* Appends words of four bytes. */
-static inline void append_words(FILE *file, size_t count, const void *words) { fwrite(words, 4, count, file); }
+static inline void append_words(FILE *file, size_t count, const void *words) {
+    fwrite(words, 4, count, file);
+}
 
 static inline void append(FILE *file, const Tensor *tensor, int heads) {
     float *values = tensor_to_float(tensor), *rows = values;
@@ -29,7 +32,8 @@ static inline void append(FILE *file, const Tensor *tensor, int heads) {
 static inline void append_norms(FILE *file, const Model *model, bool second) {
     for (int l = 0; l < model->config.L; l++)
         append_words(file, (size_t)model->config.C,
-                     second ? model->layers[l].post_attention_layernorm : model->layers[l].input_layernorm);
+                     second ? model->layers[l].post_attention_layernorm
+                            : model->layers[l].input_layernorm);
 }
 
 static inline void write_bin(const char *path, const Model *model) {

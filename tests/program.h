@@ -1,5 +1,6 @@
-/* For the tests that run programs: what they print, how they end, and that an error is one clear line. They run in a
- * folder of their own. A test of one program defines PROGRAM before it includes this. */
+/* For the tests that run programs: what they print, how they end, and that an error is one clear
+ * line. They run in a folder of their own. A test of one program defines PROGRAM before it includes
+ * this. */
 #ifndef TESTS_PROGRAM_H
 #define TESTS_PROGRAM_H
 
@@ -19,7 +20,8 @@ static char said[1 << 16]; /* what the last program printed, on stdout and stder
 
 enum { PATH = 512 };
 
-/* A path, or any short text, with printf's format filled in: it lives as long as the block it is written in. */
+/* A path, or any short text, with printf's format filled in: it lives as long as the block it is
+ * written in. */
 __attribute__((format(printf, 2, 3))) static inline char *text(char *to, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -35,7 +37,8 @@ static char folder[] = "/tmp/llama-test-XXXXXX";
 static inline int make_folder(void **state) {
     (void)state;
     if (!mkdtemp(folder)) return -1;
-    return setenv("OMPI_MCA_orte_tmpdir_base", folder, 1); /* two mpiruns that begin at once quarrel about one folder */
+    return setenv("OMPI_MCA_orte_tmpdir_base", folder,
+                  1); /* two mpiruns that begin at once quarrel about one folder */
 }
 
 static inline int remove_folder(void **state) {
@@ -47,7 +50,8 @@ static inline int remove_folder(void **state) {
 #define PROGRAM ""
 #endif
 
-/* Runs a shell command, printf's format filled in behind PROGRAM, in the folder; returns its exit status. */
+/* Runs a shell command, printf's format filled in behind PROGRAM, in the folder; returns its exit
+ * status. */
 __attribute__((format(printf, 1, 2))) static inline int run(const char *format, ...) {
     char command[4096], shell[8192];
     va_list arguments;

@@ -1,4 +1,5 @@
-/* Weights in the ways that a file stores them, for the tests of project() and fast_linear_tensor(). */
+/* Weights in the ways that a file stores them, for the tests of project() and fast_linear_tensor().
+ */
 #ifndef TESTS_PROJECTION_H
 #define TESTS_PROJECTION_H
 

@@ -7,8 +7,8 @@
 #include <malloc.h>
 #endif
 
-/* Room that malloc hands out again is not zero: here it is NaN. The last block stays, which is returned, or malloc
- * would give all of it back to the system. */
+/* Room that malloc hands out again is not zero: here it is NaN. The last block stays, which is
+ * returned, or malloc would give all of it back to the system. */
 static inline void *soil_the_heap(void) {
     enum { BLOCKS = 4096, BYTES = 2 << 10 }; /* more than what other tests gave back */
     volatile unsigned char *block[BLOCKS];

@@ -20,7 +20,8 @@ static void growth(const char *data) {
     const float(*stream)[T][C] = sentence_tensor(&s, "stream", 3, stages + 1, T, C);
     float normed[1][C], weight[C];
     for (int i = 0; i < C; i++) weight[i] = 1;
-    Output output = data_open(data, "01_growth", "stage, size in the stream, size of the copy; a block for each token");
+    Output output = data_open(
+        data, "01_growth", "stage, size in the stream, size of the copy; a block for each token");
     for (int t = 0; t < T; t++, fputc('\n', output.file))
         for (int n = 0; n < stages; n++) {
             rms_norm(1, C, normed, &stream[n][t], weight, NULL, s.eps);
@@ -30,11 +31,12 @@ static void growth(const char *data) {
     sentence_close(&s);
 }
 
-/* The size that a row of size r has after RMSNorm: epsilon added under the root, subtracted there, added to the root.
- * A row of one number is its own root mean square. */
+/* The size that a row of size r has after RMSNorm: epsilon added under the root, subtracted there,
+ * added to the root. A row of one number is its own root mean square. */
 static void epsilon(const char *data) {
     if (!data) return;
-    Output output = data_open(data, "01_epsilon", "size, and after RMSNorm with eps: added subtracted outside");
+    Output output =
+        data_open(data, "01_epsilon", "size, and after RMSNorm with eps: added subtracted outside");
     for (float r = 1e-5f; r < 1.01f; r *= 1.02f) {
         const float x[1][1] = {{r}};
         float added[1][1], subtracted[1][1];
@@ -49,13 +51,16 @@ static void epsilon(const char *data) {
 static void axis(const char *data) {
     static const float x[3][4] = {{1, -1, 3, 5}, {10, -10, 30, 50}, {1, 5, 3, -1}};
     if (!data) return;
-    Output output = data_open(data, "01_axis", "token feature x; then the means of tokens, and those of features");
+    Output output = data_open(data, "01_axis",
+                              "token feature x; then the means of tokens, and those of features");
     for (int t = 0; t < 3; t++)
         for (int i = 0; i < 4; i++) fprintf(output.file, "%d %d %g\n", t, i, x[t][i]);
     fputs("\n\n", output.file);
-    for (int t = 0; t < 3; t++) fprintf(output.file, "%d 4 %g\n", t, (x[t][0] + x[t][1] + x[t][2] + x[t][3]) / 4);
+    for (int t = 0; t < 3; t++)
+        fprintf(output.file, "%d 4 %g\n", t, (x[t][0] + x[t][1] + x[t][2] + x[t][3]) / 4);
     fputs("\n\n", output.file);
-    for (int i = 0; i < 4; i++) fprintf(output.file, "3 %d %g\n", i, (x[0][i] + x[1][i] + x[2][i]) / 3);
+    for (int i = 0; i < 4; i++)
+        fprintf(output.file, "3 %d %g\n", i, (x[0][i] + x[1][i] + x[2][i]) / 3);
     output_close(&output);
 }
 
@@ -64,7 +69,8 @@ static void one_token(const char *data) {
     enum { OUTLIER = 20 };
     float out[4][1][WIDE], (*x)[WIDE] = out[0];
     Random random = {2};
-    for (int i = 0; i < WIDE; i++) x[0][i] = i == OUTLIER ? 10 : (float)(1 + random_normal(&random));
+    for (int i = 0; i < WIDE; i++)
+        x[0][i] = i == OUTLIER ? 10 : (float)(1 + random_normal(&random));
     rms_norm(1, WIDE, out[1], x, ones, NULL, eps);
     layer_norm(1, WIDE, out[2], x, ones, zeros, eps);
     dyt(1, WIDE, out[3], x, ones, zeros, 0.5f);
@@ -92,7 +98,8 @@ static void one_token(const char *data) {
 }
 
 /* The share of y's squares that gain * tanh(alpha x) explains, with the best gain. */
-static double explained(const float x[TOKENS][WIDE], const float y[TOKENS][WIDE], float alpha, double *gain) {
+static double explained(const float x[TOKENS][WIDE], const float y[TOKENS][WIDE], float alpha,
+                        double *gain) {
     static float t[TOKENS][WIDE];
     double ty = 0, tt = 0, yy = 0;
     dyt(TOKENS, WIDE, t, x, ones, zeros, alpha);
@@ -106,7 +113,8 @@ static double explained(const float x[TOKENS][WIDE], const float y[TOKENS][WIDE]
     return ty * ty / (tt * yy);
 }
 
-/* Synthetic tokens, each of its own size: LayerNorm's outputs over its inputs, and the tanh nearest to them all. */
+/* Synthetic tokens, each of its own size: LayerNorm's outputs over its inputs, and the tanh nearest
+ * to them all. */
 static void s_shape(const char *data) {
     static float x[TOKENS][WIDE], y[TOKENS][WIDE];
     Random random = {1};
@@ -135,7 +143,8 @@ static void s_shape(const char *data) {
         for (int i = 0; i < WIDE; i++) fprintf(lines.file, "%.4g %.4g\n", x[t][i], y[t][i]);
     output_close(&lines);
     Output bend = data_open(data, "01_dyt_curve", "x dyt");
-    for (int n = -80; n <= 80; n++) fprintf(bend.file, "%.1f %.4f\n", n / 10.0, gain * tanh(alpha * n / 10));
+    for (int n = -80; n <= 80; n++)
+        fprintf(bend.file, "%.1f %.4f\n", n / 10.0, gain * tanh(alpha * n / 10));
     output_close(&bend);
 }
 

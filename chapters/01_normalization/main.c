@@ -1,4 +1,5 @@
-/* Chapter 1: what a norm does to a token, by numbers to follow by hand, and then on the course's sentence. */
+/* Chapter 1: what a norm does to a token, by numbers to follow by hand, and then on the course's
+ * sentence. */
 #include "01_normalization/normalization.h"
 #include "common/console.h"
 #include "common/error.h"
@@ -14,7 +15,8 @@
 static const float eps = 1e-5f, ones[4] = {1, 1, 1, 1}, zeros[4];
 
 /* The smallest, the mean and the largest size of the sentence's rows, at one place in the model. */
-static void sizes_row(Table *table, const char *place, const Sentence *s, const float rows[s->T][s->C]) {
+static void sizes_row(Table *table, const char *place, const Sentence *s,
+                      const float rows[s->T][s->C]) {
     double least = INFINITY, sum = 0;
     int most = 0;
     for (int t = 0; t < s->T; t++) {
@@ -23,7 +25,8 @@ static void sizes_row(Table *table, const char *place, const Sentence *s, const 
         least = fmin(least, is);
         if (is > rms(s->C, rows[most])) most = t;
     }
-    table_row(table, "%s|%.2f|%.2f|%.2f|%s", place, least, sum / s->T, rms(s->C, rows[most]), s->token[most]);
+    table_row(table, "%s|%.2f|%.2f|%.2f|%s", place, least, sum / s->T, rms(s->C, rows[most]),
+              s->token[most]);
 }
 
 static void how_rows_grow(const Sentence *s) {
@@ -35,14 +38,17 @@ static void how_rows_grow(const Sentence *s) {
     sizes_row(&table, "after the embedding", s, stream[0]);
     for (int n = 1; n <= 2 * s->L; n++) {
         char place[64];
-        snprintf(place, sizeof place, "after %s of layer %d", n % 2 ? "attention" : "feed-forward", (n - 1) / 2);
+        snprintf(place, sizeof place, "after %s of layer %d", n % 2 ? "attention" : "feed-forward",
+                 (n - 1) / 2);
         sizes_row(&table, place, s, stream[n]);
     }
     sizes_row(&table, "after the last norm", s, stream[2 * s->L + 1]);
     table_print(&table, stdout);
 }
 
-typedef struct { char text[64]; } Cells;
+typedef struct {
+    char text[64];
+} Cells;
 
 /* Four numbers as the cells of a table. */
 static Cells cells(const float x[4]) {
@@ -52,7 +58,8 @@ static Cells cells(const float x[4]) {
     return cells;
 }
 
-/* Tokens 0 and 1 point the same way, one ten times as far; token 2 has token 0's numbers in another order. */
+/* Tokens 0 and 1 point the same way, one ten times as far; token 2 has token 0's numbers in another
+ * order. */
 static const float tokens[3][4] = {{1, -1, 3, 5}, {10, -10, 30, 50}, {1, 5, 3, -1}};
 
 static void by_hand(void) {
@@ -69,22 +76,25 @@ static void by_hand(void) {
     table_print(&table, stdout);
 }
 
-/* The first norm of the sentence's layer: its input as PyTorch had it, its output as our kernel gives it. */
+/* The first norm of the sentence's layer: its input as PyTorch had it, its output as our kernel
+ * gives it. */
 static void on_the_sentence(const Sentence *s) {
     int T = s->T, C = s->C;
     double mean = 0;
     const float(*stream)[T][C] = sentence_tensor(s, "stream", 3, 2 * s->L + 2, T, C);
-    const float(*x)[C] = stream[2 * s->layer], (*expected)[C] = sentence_tensor(s, "attention/normed", 2, T, C);
+    const float(*x)[C] = stream[2 * s->layer],
+          (*expected)[C] = sentence_tensor(s, "attention/normed", 2, T, C);
     float *weight = sentence_weight(s, "input_layernorm", 1, C), out[T][C];
     rms_norm(T, C, out, x, weight, NULL, s->eps);
     section("On the sentence");
     Table table = {0};
-    table_row(&table, "layer %d reads|size of x|x[0]|x[1]|x[2]|size of out|out[0]|out[1]|out[2]", s->layer);
+    table_row(&table, "layer %d reads|size of x|x[0]|x[1]|x[2]|size of out|out[0]|out[1]|out[2]",
+              s->layer);
     const int shown[] = {0, 1, 4, s->owner, T - 1};
     for (int n = 0; n < 5; n++) {
         int t = shown[n];
-        table_row(&table, "%s|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", s->token[t], rms(C, x[t]), x[t][0],
-                  x[t][1], x[t][2], rms(C, out[t]), out[t][0], out[t][1], out[t][2]);
+        table_row(&table, "%s|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", s->token[t], rms(C, x[t]),
+                  x[t][0], x[t][1], x[t][2], rms(C, out[t]), out[t][0], out[t][1], out[t][2]);
     }
     table_print(&table, stdout);
     for (int t = 0; t < T; t++) {
@@ -97,7 +107,8 @@ static void on_the_sentence(const Sentence *s) {
     free(weight);
 }
 
-/* The size that a row of size r has after each of four divisors. A row of one number is its own root mean square. */
+/* The size that a row of size r has after each of four divisors. A row of one number is its own
+ * root mean square. */
 static void where_epsilon_stands(void) {
     const float r[] = {1, 0.02f, 0.004f, 0.003f, 0};
     section("Where epsilon stands");
@@ -121,7 +132,8 @@ static void layer_norm_beside_it(void) {
     float rms[2][4], layer[2][4], unbiased[1][4];
     rms_norm(2, 4, rms, x, ones, NULL, eps);
     layer_norm(2, 4, layer, x, ones, zeros, eps);
-    layer_norm(1, 4, unbiased, x, roots, zeros, eps); /* dividing by dim - 1 acts as a smaller weight */
+    layer_norm(1, 4, unbiased, x, roots, zeros,
+               eps); /* dividing by dim - 1 acts as a smaller weight */
     section("LayerNorm beside RMSNorm");
     Table table = {0};
     table_row(&table, "x%s", cells(x[0]).text);
@@ -168,14 +180,17 @@ static void where_bf16_rounds(void) {
     for (int k = 0; k < 2; k++) {
         int different = 0, most = 0;
         for (int i = 0; i < dim; i++) {
-            int ulps = abs(out[k][0][i] - expected[i]); /* neighbouring numbers have neighbouring bits */
+            int ulps =
+                abs(out[k][0][i] - expected[i]); /* neighbouring numbers have neighbouring bits */
             different += ulps > 0;
             if (ulps > most) most = ulps;
         }
         table_row(&table, "%s|%d of %d|%d ulp", names[k], different, dim, most);
     }
     table_print(&table, stdout);
-    free(x), free(weight), free(expected);
+    free(x);
+    free(weight);
+    free(expected);
     golden_close(&golden);
 }
 

@@ -7,20 +7,21 @@
 __attribute__((simd("notinbranch"))) double exp(double x);
 #endif
 
-/* Everything is computed in double and rounded once: a sum such as 1 + erf(x) or 1 - sigmoid(x) loses the digits that a
- * small result is made of. Where even a double would lose them, the same number is written without the sum: erfc for
- * 1 + erf, a sigmoid for 1 + tanh. */
+/* Everything is computed in double and rounded once: a sum such as 1 + erf(x) or 1 - sigmoid(x)
+ * loses the digits that a small result is made of. Where even a double would lose them, the same
+ * number is written without the sum: erfc for 1 + erf, a sigmoid for 1 + tanh. */
 
 /* From 0 to 1. Not e^x / (1 + e^x), which is infinity / infinity for a large x. */
 static double logistic(double x) { return 1 / (1 + exp(-x)); }
 
-/* The normal distribution's density and, as Phi(x) = (1 + erf(x / sqrt(2))) / 2, the distribution itself:
- * 0.3989… is 1 / sqrt(2 pi), 0.7071… is 1 / sqrt(2). */
+/* The normal distribution's density and, as Phi(x) = (1 + erf(x / sqrt(2))) / 2, the distribution
+ * itself: 0.3989… is 1 / sqrt(2 pi), 0.7071… is 1 / sqrt(2). */
 static double normal_density(double x) { return exp(-x * x / 2) * 0.39894228040143267794; }
 static double normal_distribution(double x) { return erfc(-x * 0.70710678118654752440) / 2; }
 
 void relu(int n, float out[n], const float x[n]) {
-    for (int i = 0; i < n; i++) out[i] = x[i] <= 0 ? 0 : x[i]; /* not x > 0 ? x : 0, which would swallow NaN */
+    for (int i = 0; i < n; i++)
+        out[i] = x[i] <= 0 ? 0 : x[i]; /* not x > 0 ? x : 0, which would swallow NaN */
 }
 
 void relu_derivative(int n, float out[n], const float x[n]) {
@@ -33,7 +34,8 @@ void sigmoid(int n, float out[n], const float x[n]) {
 
 void sigmoid_derivative(int n, float out[n], const float x[n]) {
     for (int i = 0; i < n; i++) {
-        double s = logistic(-fabs(x[i])); /* the slope is the same at -x, and there 1 - s loses nothing */
+        double s =
+            logistic(-fabs(x[i])); /* the slope is the same at -x, and there 1 - s loses nothing */
         out[i] = (float)(s * (1 - s));
     }
 }
@@ -43,7 +45,8 @@ void gelu(int n, float out[n], const float x[n]) {
 }
 
 void gelu_derivative(int n, float out[n], const float x[n]) {
-    for (int i = 0; i < n; i++) out[i] = (float)(normal_distribution(x[i]) + x[i] * normal_density(x[i]));
+    for (int i = 0; i < n; i++)
+        out[i] = (float)(normal_distribution(x[i]) + x[i] * normal_density(x[i]));
 }
 
 /* (1 + tanh(u)) / 2 = sigmoid(2 u), so gelu_tanh is x sigmoid(a x + b x^3). */

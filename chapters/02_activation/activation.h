@@ -1,11 +1,13 @@
 /* Chapter 2: activations. What stands between two linear layers, without which they would be one.
  *
- * Each kernel maps n numbers one by one, in float32, and keeps PyTorch's answers at infinity and NaN; out may be x.
- * Each is followed by its derivative, which backpropagation needs and which shows where a unit still learns. */
+ * Each kernel maps n numbers one by one, in float32, and keeps PyTorch's answers at infinity and
+ * NaN; out may be x. Each is followed by its derivative, which backpropagation needs and which
+ * shows where a unit still learns. */
 #ifndef ACTIVATION_H
 #define ACTIVATION_H
 
-/* The type of every kernel below that takes no beta: what a feed-forward layer is handed in chapter 3. */
+/* The type of every kernel below that takes no beta: what a feed-forward layer is handed in
+ * chapter 3. */
 typedef void Activation(int n, float out[], const float x[]);
 
 /* max(0, x); the derivative at 0 is 0, as PyTorch has it. Source: torch.nn.functional.relu. */
@@ -16,12 +18,13 @@ void relu_derivative(int n, float out[n], const float x[n]);
 void sigmoid(int n, float out[n], const float x[n]);
 void sigmoid_derivative(int n, float out[n], const float x[n]);
 
-/* x Phi(x), Phi the normal distribution function. Source: Hendrycks, Gimpel 2016; torch.nn.functional.gelu. */
+/* x Phi(x), Phi the normal distribution function. Source: Hendrycks, Gimpel 2016;
+ * torch.nn.functional.gelu. */
 void gelu(int n, float out[n], const float x[n]);
 void gelu_derivative(int n, float out[n], const float x[n]);
 
-/* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): the approximation of GELU that GPT-2 was trained with.
- * Source: the same paper, section 2; torch.nn.functional.gelu(approximate="tanh"). */
+/* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): the approximation of GELU that GPT-2 was trained
+ * with. Source: the same paper, section 2; torch.nn.functional.gelu(approximate="tanh"). */
 void gelu_tanh(int n, float out[n], const float x[n]);
 void gelu_tanh_derivative(int n, float out[n], const float x[n]);
 

@@ -22,7 +22,8 @@ static float swish_at(float x, float beta) {
 /* The lesson's two matrices on the way from (0, 1) to (1, 0), and beyond. */
 static void fold(const char *data) {
     static const float w1[2][2] = {{1, -1}, {-1, 1}}, w2[2][2] = {{1, 1}, {1, -1}};
-    Output output = data_open(data, "02_fold", "x0 - x1, first output of two matrices, and with ReLU between them");
+    Output output = data_open(data, "02_fold",
+                              "x0 - x1, first output of two matrices, and with ReLU between them");
     for (int i = -14; i <= 14; i++) {
         const float x[1][2] = {{(1 + i / 10.0f) / 2, (1 - i / 10.0f) / 2}};
         float hidden[1][2], straight[1][2], bent[1][2];
@@ -37,24 +38,32 @@ static void fold(const char *data) {
 
 /* A line for each x: four activations and their slopes, then Swish for every beta. */
 static void curves(const char *data) {
-    static const struct { Activation *function, *slope; } four[] = {
-        {relu, relu_derivative}, {sigmoid, sigmoid_derivative}, {gelu, gelu_derivative}, {silu, silu_derivative}};
+    static const struct {
+        Activation *function, *slope;
+    } four[] = {{relu, relu_derivative},
+                {sigmoid, sigmoid_derivative},
+                {gelu, gelu_derivative},
+                {silu, silu_derivative}};
     static const float betas[] = {0, 0.5f, 2, 4, 64};
-    Output output = data_open(data, "02_activation", "x; value and slope of relu, sigmoid, gelu, silu; swish of beta "
-                                                     "0, 0.5, 2, 4, 64");
+    Output output = data_open(
+        data, "02_activation",
+        "x; value and slope of relu, sigmoid, gelu, silu; swish of beta 0, 0.5, 2, 4, 64");
     for (int i = -6 * 32; i <= 6 * 32; i++) {
         float x = (float)i / 32;
         fprintf(output.file, "%.5f", x);
-        for (int a = 0; a < 4; a++) fprintf(output.file, " %.5f %.5f", at(x, four[a].function), at(x, four[a].slope));
+        for (int a = 0; a < 4; a++)
+            fprintf(output.file, " %.5f %.5f", at(x, four[a].function), at(x, four[a].slope));
         for (int b = 0; b < 5; b++) fprintf(output.file, " %.5f", swish_at(x, betas[b]));
         fputc('\n', output.file);
     }
     output_close(&output);
 }
 
-/* The errors of GELU's approximations: the same at -x, where GELU is small and a float32 has digits left for them. */
+/* The errors of GELU's approximations: the same at -x, where GELU is small and a float32 has digits
+ * left for them. */
 static void gelus(const char *data) {
-    Output output = data_open(data, "02_gelu", "|x|, error of gelu_tanh, of x sigmoid(1.702 x), of silu");
+    Output output =
+        data_open(data, "02_gelu", "|x|, error of gelu_tanh, of x sigmoid(1.702 x), of silu");
     for (int i = 1; i <= 6 * 32; i++) {
         float x = -(float)i / 32, right = at(x, gelu);
         fprintf(output.file, "%.5f %.3e %.3e %.3e\n", -x, fabsf(at(x, gelu_tanh) - right),
@@ -71,12 +80,15 @@ static void histogram(const char *data) {
     const float(*gate)[F] = sentence_tensor(&s, "feed_forward/gate", 2, T, F);
     for (int t = 0; t < T; t++)
         for (int i = 0; i < F; i++) {
-            int from = (int)floorf(gate[t][i] * 10) + BINS / 2, to = (int)floorf(at(gate[t][i], silu) * 10) + BINS / 2;
+            int from = (int)floorf(gate[t][i] * 10) + BINS / 2,
+                to = (int)floorf(at(gate[t][i], silu) * 10) + BINS / 2;
             if (from >= 0 && from < BINS) before[from]++;
             if (to >= 0 && to < BINS) after[to]++;
         }
-    Output output = data_open(data, "02_sentence", "middle of the tenth, numbers before silu, after");
-    for (int n = 0; n < BINS; n++) fprintf(output.file, "%.2f %d %d\n", (n - BINS / 2 + 0.5) / 10, before[n], after[n]);
+    Output output =
+        data_open(data, "02_sentence", "middle of the tenth, numbers before silu, after");
+    for (int n = 0; n < BINS; n++)
+        fprintf(output.file, "%.2f %d %d\n", (n - BINS / 2 + 0.5) / 10, before[n], after[n]);
     output_close(&output);
     sentence_close(&s);
 }

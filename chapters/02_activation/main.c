@@ -1,4 +1,5 @@
-/* Chapter 2: why something must stand between two matrices, what a Llama puts there, and what that does to a text. */
+/* Chapter 2: why something must stand between two matrices, what a Llama puts there, and what that
+ * does to a text. */
 #include "02_activation/activation.h"
 #include "common/console.h"
 #include "common/linear.h"
@@ -9,7 +10,9 @@
 
 /* x sigmoid(1.702 x), the simpler of GELU's two approximations: a Swish. */
 static void quick_gelu(int n, float out[n], const float x[n]) { swish(n, out, x, 1.702f); }
-static void quick_gelu_derivative(int n, float out[n], const float x[n]) { swish_derivative(n, out, x, 1.702f); }
+static void quick_gelu_derivative(int n, float out[n], const float x[n]) {
+    swish_derivative(n, out, x, 1.702f);
+}
 
 enum { RELU, SIGMOID, SILU, GELU, GELU_TANH, QUICK_GELU, ACTIVATIONS };
 
@@ -31,10 +34,12 @@ static float at(float x, Activation *function) {
     return y;
 }
 
-/* linear() has a weight's outputs as its rows; the first two of these matrices are the same either way. */
+/* linear() has a weight's outputs as its rows; the first two of these matrices are the same either
+ * way. */
 static void two_linear_layers(void) {
     static const float x[4][2] = {{0, 0}, {1, 0}, {0, 1}, {1, 1}};
-    static const float w1[2][2] = {{1, -1}, {-1, 1}}, w2[2][2] = {{1, 1}, {1, -1}}, product[2][2] = {{0, 0}, {2, -2}};
+    static const float w1[2][2] = {{1, -1}, {-1, 1}}, w2[2][2] = {{1, 1}, {1, -1}},
+                       product[2][2] = {{0, 0}, {2, -2}};
     float hidden[4][2], two[4][2], one[4][2], bent[4][2];
     linear(4, 2, 2, hidden, x, w1, NULL);
     linear(4, 2, 2, two, hidden, w2, NULL);
@@ -46,8 +51,8 @@ static void two_linear_layers(void) {
     Table table = {0};
     table_row(&table, "x|(x W1) W2|x (W1 W2)|relu(x W1) W2");
     for (int t = 0; t < 4; t++)
-        table_row(&table, "(%g, %g)|(%g, %g)|(%g, %g)|(%g, %g)", x[t][0], x[t][1], two[t][0], two[t][1],
-                  one[t][0], one[t][1], bent[t][0], bent[t][1]);
+        table_row(&table, "(%g, %g)|(%g, %g)|(%g, %g)|(%g, %g)", x[t][0], x[t][1], two[t][0],
+                  two[t][1], one[t][0], one[t][1], bent[t][0], bent[t][1]);
     table_print(&table, stdout);
 }
 
@@ -61,7 +66,8 @@ static void five_places(const char *title, bool slopes) {
         Activation *function = slopes ? activations[i].derivative : activations[i].function;
         float y[5];
         function(5, y, x);
-        table_row(&table, "%s|%.4f|%.4f|%.4f|%.4f|%.4f", activations[i].name, y[0], y[1], y[2], y[3], y[4]);
+        table_row(&table, "%s|%.4f|%.4f|%.4f|%.4f|%.4f", activations[i].name, y[0], y[1], y[2],
+                  y[3], y[4]);
     }
     table_print(&table, stdout);
 }
@@ -78,14 +84,16 @@ static void on_the_sentence(const Sentence *s) {
     table_row(&table, "\"%s\"|x|sigmoid(x)|silu(x)|relu(x)", s->token[TOKEN]);
     for (int i = 0; i < SHOWN; i++) {
         float x = gate[TOKEN][i];
-        table_row(&table, "hidden number %d|%.2f|%.2f|%.2f|%.2f", i, x, at(x, sigmoid), at(x, silu), at(x, relu));
+        table_row(&table, "hidden number %d|%.2f|%.2f|%.2f|%.2f", i, x, at(x, sigmoid), at(x, silu),
+                  at(x, relu));
     }
     table_print(&table, stdout);
 
     double squares = 0, apart = 0, whole = 0, below = 0;
     for (int t = 0; t < T; t++)
         for (int i = 0; i < F; i++) {
-            double y = at(gate[t][i], silu), bent = at(gate[t][i], relu), size = fabs(product[t][i]);
+            double y = at(gate[t][i], silu), bent = at(gate[t][i], relu),
+                   size = fabs(product[t][i]);
             squares += y * y;
             apart += (y - bent) * (y - bent);
             whole += size;
@@ -95,8 +103,10 @@ static void on_the_sentence(const Sentence *s) {
             }
             different += !(fabs(y * up[t][i] - product[t][i]) <= 1e-5 * size);
         }
-    printf("  of the %d numbers of all tokens, %.0f %% are negative\n", T * F, 100.0 * negative / (T * F));
-    printf("  size of silu(x): %.2f, of silu(x) - relu(x): %.2f\n", sqrt(squares / T / F), sqrt(apart / T / F));
+    printf("  of the %d numbers of all tokens, %.0f %% are negative\n", T * F,
+           100.0 * negative / (T * F));
+    printf("  size of silu(x): %.2f, of silu(x) - relu(x): %.2f\n", sqrt(squares / T / F),
+           sqrt(apart / T / F));
     printf("  of the products with up, %.0f %% comes from negative x\n", 100 * below / whole);
     printf("  of these, %d differ from PyTorch's by more than a hundred-thousandth\n", different);
 }
@@ -118,7 +128,8 @@ static void swish_family(void) {
                 where = x;
             }
         }
-        table_row(&table, "%g|%.4g|%.4g|%.4g|%.4f|± %.3f", betas[b], half, smooth, bent, betas[b] * bent, where);
+        table_row(&table, "%g|%.4g|%.4g|%.4g|%.4f|± %.3f", betas[b], half, smooth, bent,
+                  betas[b] * bent, where);
     }
     table_print(&table, stdout);
 }
@@ -145,13 +156,15 @@ static void beside_gelu(void) {
             float x = (float)j / 4096;
             distance = fmaxf(distance, fabsf(at(x, activations[i].function) - at(x, gelu)));
         }
-        table_row(&table, "%s|%.5f|%.5f|%.5f", activations[i].name, bottom, at(bottom, activations[i].function),
-                  distance);
+        table_row(&table, "%s|%.5f|%.5f|%.5f", activations[i].name, bottom,
+                  at(bottom, activations[i].function), distance);
     }
     table_print(&table, stdout);
 }
 
-typedef struct { char text[16]; } Cell;
+typedef struct {
+    char text[16];
+} Cell;
 
 /* A number for a table: the sign of a NaN means nothing, and machines print it differently. */
 static Cell cell(double x) {
@@ -168,8 +181,8 @@ static void far_out(void) {
     table_row(&table, "x|x (e^x / (1 + e^x))|x / (1 + e^-x)|silu(x)");
     for (int i = 0; i < 6; i++) {
         float e = expf(x[i]), reciprocal = expf(-x[i]);
-        table_row(&table, "%g|%s|%s|%s", x[i], cell(x[i] * (e / (1 + e))).text, cell(x[i] / (1 + reciprocal)).text,
-                  cell(at(x[i], silu)).text);
+        table_row(&table, "%g|%s|%s|%s", x[i], cell(x[i] * (e / (1 + e))).text,
+                  cell(x[i] / (1 + reciprocal)).text, cell(at(x[i], silu)).text);
     }
     table_print(&table, stdout);
 }
@@ -180,8 +193,8 @@ static void at_infinity(void) {
     table_row(&table, "x|-inf|inf|NaN");
     for (int i = 0; i < ACTIVATIONS; i++) {
         Activation *f = activations[i].function;
-        table_row(&table, "%s|%s|%s|%s", activations[i].name, cell(at(-INFINITY, f)).text, cell(at(INFINITY, f)).text,
-                  cell(at(NAN, f)).text);
+        table_row(&table, "%s|%s|%s|%s", activations[i].name, cell(at(-INFINITY, f)).text,
+                  cell(at(INFINITY, f)).text, cell(at(NAN, f)).text);
     }
     table_print(&table, stdout);
 }

@@ -3,9 +3,10 @@
 
 #include <stddef.h>
 
-/* Every unit is activation(gate) * up. The activation is computed in small blocks, so that out may be gate or
- * up and no memory is asked for. */
-static void glu_rows(int n, float out[n], const float gate[n], const float up[n], Activation *activation) {
+/* Every unit is activation(gate) * up. The activation is computed in small blocks, so that out may
+ * be gate or up and no memory is asked for. */
+static void glu_rows(int n, float out[n], const float gate[n], const float up[n],
+                     Activation *activation) {
     enum { BLOCK = 256 };
     for (int start = 0; start < n; start += BLOCK) {
         float open[BLOCK];
@@ -15,10 +16,18 @@ static void glu_rows(int n, float out[n], const float gate[n], const float up[n]
     }
 }
 
-void glu(int n, float out[n], const float gate[n], const float up[n]) { glu_rows(n, out, gate, up, sigmoid); }
-void reglu(int n, float out[n], const float gate[n], const float up[n]) { glu_rows(n, out, gate, up, relu); }
-void geglu(int n, float out[n], const float gate[n], const float up[n]) { glu_rows(n, out, gate, up, gelu); }
-void swiglu(int n, float out[n], const float gate[n], const float up[n]) { glu_rows(n, out, gate, up, silu); }
+void glu(int n, float out[n], const float gate[n], const float up[n]) {
+    glu_rows(n, out, gate, up, sigmoid);
+}
+void reglu(int n, float out[n], const float gate[n], const float up[n]) {
+    glu_rows(n, out, gate, up, relu);
+}
+void geglu(int n, float out[n], const float gate[n], const float up[n]) {
+    glu_rows(n, out, gate, up, gelu);
+}
+void swiglu(int n, float out[n], const float gate[n], const float up[n]) {
+    glu_rows(n, out, gate, up, silu);
+}
 
 void bilinear(int n, float out[n], const float gate[n], const float up[n]) {
     for (int i = 0; i < n; i++) out[i] = gate[i] * up[i];

@@ -26,16 +26,19 @@ static void one_token(const char *data) {
     const float(*product)[F] = sentence_tensor(&s, "feed_forward/product", 2, T, F);
     Output output = data_open(data, "03_sentence", "hidden number, gate, up, product");
     for (int i = 0; i < F; i++)
-        fprintf(output.file, "%d %.3f %.3f %.3f\n", i, gate[TOKEN][i], up[TOKEN][i], product[TOKEN][i]);
+        fprintf(output.file, "%d %.3f %.3f %.3f\n", i, gate[TOKEN][i], up[TOKEN][i],
+                product[TOKEN][i]);
     output_close(&output);
     sentence_close(&s);
 }
 
 static void models(const char *data) {
-    Output output = data_open(data, "03_llamas", "width/C layer/C^2 feed-forward attention rest name");
+    Output output =
+        data_open(data, "03_llamas", "width/C layer/C^2 feed-forward attention rest name");
     for (const LlamaSizes *m = llamas; m < llamas_end; m++)
-        fprintf(output.file, "%g %g %lld %lld %lld \"%s\"\n", (double)width(m) / m->C, 3.0 * width(m) / m->C,
-                feed_forwards(m), attentions(m), embeddings_and_norms(m), m->name);
+        fprintf(output.file, "%g %g %lld %lld %lld \"%s\"\n", (double)width(m) / m->C,
+                3.0 * width(m) / m->C, feed_forwards(m), attentions(m), embeddings_and_norms(m),
+                m->name);
     output_close(&output);
 }
 

@@ -1,4 +1,5 @@
-/* Chapter 3: the feed-forward layer on paper and on the course's sentence, and how wide it is in every Llama. */
+/* Chapter 3: the feed-forward layer on paper and on the course's sentence, and how wide it is in
+ * every Llama. */
 #include "03_feed_forward/feed_forward.h"
 #include "01_normalization/normalization.h"
 #include "03_feed_forward/llama_parameters.h"
@@ -21,7 +22,8 @@ static const float w2[C][F] = {{1, 2, 1}, {0, 1, -1}};
 
 static void outputs(Table *table, const float out[C]) {
     table_row(table, "output|its weights|sum");
-    for (int i = 0; i < C; i++) table_row(table, "%d|(%g, %g, %g)|%.4f", i, w2[i][0], w2[i][1], w2[i][2], out[i]);
+    for (int i = 0; i < C; i++)
+        table_row(table, "%d|(%g, %g, %g)|%.4f", i, w2[i][0], w2[i][1], w2[i][2], out[i]);
     table_print(table, stdout);
 }
 
@@ -33,7 +35,8 @@ static void on_paper(void) {
     section("The layer of 2017, on paper");
     Table table = {0};
     table_row(&table, "hidden number|its weights|sum|ReLU");
-    for (int i = 0; i < F; i++) table_row(&table, "%d|(%g, %g)|%g|%g", i, w1[i][0], w1[i][1], gate[0][i], hidden[0][i]);
+    for (int i = 0; i < F; i++)
+        table_row(&table, "%d|(%g, %g)|%g|%g", i, w1[i][0], w1[i][1], gate[0][i], hidden[0][i]);
     table_print(&table, stdout);
     putchar('\n');
     outputs(&table, out[0]);
@@ -43,8 +46,8 @@ static void on_paper(void) {
     section("The layer of a Llama, on paper");
     table_row(&table, "hidden number|gate|silu(gate)|weights of up|up|product");
     for (int i = 0; i < F; i++)
-        table_row(&table, "%d|%g|%.4f|(%g, %g)|%g|%.4f", i, gate[0][i], bent[i], w_up[i][0], w_up[i][1], up[0][i],
-                  hidden[0][i]);
+        table_row(&table, "%d|%g|%.4f|(%g, %g)|%g|%.4f", i, gate[0][i], bent[i], w_up[i][0],
+                  w_up[i][1], up[0][i], hidden[0][i]);
     table_print(&table, stdout);
     putchar('\n');
     outputs(&table, out[0]);
@@ -65,8 +68,8 @@ static void one_pair(void) {
     Table table = {0};
     table_row(&table, "unit|opened by 2|unit(2, -1)|swapped: unit(-1, 2)");
     for (int u = 0; u < UNITS; u++)
-        table_row(&table, "%s|%.4f|%.4f|%.4f", unit_names[u], apply(units[u], 2, 1), apply(units[u], 2, -1),
-                  apply(units[u], -1, 2));
+        table_row(&table, "%s|%.4f|%.4f|%.4f", unit_names[u], apply(units[u], 2, 1),
+                  apply(units[u], 2, -1), apply(units[u], -1, 2));
     table_print(&table, stdout);
 }
 
@@ -80,7 +83,8 @@ static void on_the_sentence(const Sentence *s) {
     float(*w_up)[C] = sentence_weight(s, "mlp.up_proj", 2, F, C);
     float(*w_down)[F] = sentence_weight(s, "mlp.down_proj", 2, C, F);
     float out[T][C], gate[T][F], up[T][F], product[T][F];
-    linear(T, C, F, gate, normed, w_gate, NULL); /* the layer itself puts the product in its place */
+    linear(T, C, F, gate, normed, w_gate,
+           NULL); /* the layer itself puts the product in its place */
     gated_feed_forward(T, C, F, out, normed, w_gate, NULL, w_up, NULL, w_down, swiglu, product, up);
     section("On the sentence");
     Table table = {0};
@@ -92,12 +96,14 @@ static void on_the_sentence(const Sentence *s) {
             if (fabsf(product[t][i]) > fabsf(product[t][most])) most = i;
         float open;
         silu(1, &open, &gate[t][most]);
-        table_row(&table, "%s|number %d|%.2f|%.2f|%.2f|%.1f", s->token[t], most, gate[t][most], open, up[t][most],
-                  product[t][most]);
+        table_row(&table, "%s|number %d|%.2f|%.2f|%.2f|%.1f", s->token[t], most, gate[t][most],
+                  open, up[t][most], product[t][most]);
     }
     table_print(&table, stdout);
     sentence_compare(4, T * C, (const float *)out, (const float *)expected);
-    free(w_gate), free(w_up), free(w_down);
+    free(w_gate);
+    free(w_up);
+    free(w_down);
 }
 
 /* The probability that the model gives to the token `next` from this hidden state: the final
@@ -105,13 +111,15 @@ static void on_the_sentence(const Sentence *s) {
 static double likely(const Sentence *s, const float row[1][s->C], int next) {
     int C = s->C, V = s->V;
     float *norm = tensor_to_float(safetensors_find(&s->model, "model.norm.weight"));
-    float(*head)[C] = (void *)tensor_to_float(safetensors_find(&s->model, "model.embed_tokens.weight"));
+    float(*head)[C] =
+        (void *)tensor_to_float(safetensors_find(&s->model, "model.embed_tokens.weight"));
     float normed[1][C], logits[1][V];
     double sum = 0;
     rms_norm(1, C, normed, row, norm, NULL, s->eps);
     linear(1, C, V, logits, normed, head, NULL);
     for (int i = 0; i < V; i++) sum += exp((double)logits[0][i] - logits[0][next]);
-    free(norm), free(head);
+    free(norm);
+    free(head);
     return 1 / sum;
 }
 
@@ -125,7 +133,8 @@ static void what_it_adds(const Sentence *s) {
     for (int n = 0; n < 6; n++) {
         int t = shown[n], next = s->ids[t + 1 < T ? t + 1 : s->owner];
         table_row(&table, "... %s %s|%s|%.0f %%|%.0f %%", s->token[t - 1], s->token[t],
-                  s->token[t + 1 < T ? t + 1 : s->owner], 100 * likely(s, &stream[2 * L - 1][t], next),
+                  s->token[t + 1 < T ? t + 1 : s->owner],
+                  100 * likely(s, &stream[2 * L - 1][t], next),
                   100 * likely(s, &stream[2 * L][t], next));
     }
     table_print(&table, stdout);
@@ -140,8 +149,9 @@ static void widths(void) {
     for (const LlamaSizes *m = llamas; m < llamas_end; m++) {
         assert(width(m) == m->F);
         table_row(&table, "%s|%d|%d|%ld|%.1f|%ld|%d|%ld|%.3f", m->name, m->C, 4 * m->C,
-                  llama_hidden_width(m->C, 1, 1), m->multiplier, llama_hidden_width(m->C, m->multiplier, 1),
-                  m->multiple_of, width(m), (double)width(m) / m->C);
+                  llama_hidden_width(m->C, 1, 1), m->multiplier,
+                  llama_hidden_width(m->C, m->multiplier, 1), m->multiple_of, width(m),
+                  (double)width(m) / m->C);
     }
     table_print(&table, stdout);
 
@@ -158,7 +168,8 @@ static void widths(void) {
 
 static void size_row(Table *table, const char *name, long matrices, long hidden) {
     long parameters = matrices * 4096 * hidden;
-    table_row(table, "%s|%ld|%ld|%ld|%.4f", name, matrices, hidden, parameters, parameters / (2.0 * 4096 * 16384));
+    table_row(table, "%s|%ld|%ld|%ld|%.4f", name, matrices, hidden, parameters,
+              parameters / (2.0 * 4096 * 16384));
 }
 
 static void sizes(void) {

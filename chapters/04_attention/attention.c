@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-void attention_scores(int T, int S, int D, float scores[restrict T][S], const float q[T][D], const float k[S][D]) {
+void attention_scores(int T, int S, int D, float scores[restrict T][S], const float q[T][D],
+                      const float k[S][D]) {
     double scale = 1 / sqrt(D);
     for (int t = 0; t < T; t++)
         for (int s = 0; s < S; s++) {
@@ -24,12 +25,14 @@ void softmax(int rows, int n, float out[rows][n], const float x[rows][n]) {
         float max = -INFINITY;
         for (int i = 0; i < n; i++) max = x[r][i] > max ? x[r][i] : max; /* passes over a NaN, */
         double sum = 0;
-        for (int i = 0; i < n; i++) sum += exp((double)x[r][i] - max); /* which then spoils the sum, as it should */
+        for (int i = 0; i < n; i++)
+            sum += exp((double)x[r][i] - max); /* which then spoils the sum, as it should */
         for (int i = 0; i < n; i++) out[r][i] = (float)(exp((double)x[r][i] - max) / sum);
     }
 }
 
-void weighted_sum(int T, int S, int D, float out[restrict T][D], const float weights[T][S], const float v[S][D]) {
+void weighted_sum(int T, int S, int D, float out[restrict T][D], const float weights[T][S],
+                  const float v[S][D]) {
     for (int t = 0; t < T; t++)
         for (int i = 0; i < D; i++) {
             double sum = 0;
@@ -38,8 +41,8 @@ void weighted_sum(int T, int S, int D, float out[restrict T][D], const float wei
         }
 }
 
-void attention(int T, int S, int D, float out[restrict T][D], const float q[T][D], const float k[S][D],
-               const float v[S][D], float scores[restrict T][S]) {
+void attention(int T, int S, int D, float out[restrict T][D], const float q[T][D],
+               const float k[S][D], const float v[S][D], float scores[restrict T][S]) {
     if (T < 1 || T > S) fail("attention: %d queries cannot be the last of %d positions", T, S);
     attention_scores(T, S, D, scores, q, k);
     causal_mask(T, S, scores);

@@ -15,7 +15,8 @@ static void mean(const char *data) {
     if (!data) return;
     attention(3, 3, 2, out, q, k, v, scores);
     Output output = data_open(data, "04_mean", "value, output");
-    for (int t = 0; t < 3; t++) fprintf(output.file, "%g %g %g %g\n", v[t][0], v[t][1], out[t][0], out[t][1]);
+    for (int t = 0; t < 3; t++)
+        fprintf(output.file, "%g %g %g %g\n", v[t][0], v[t][1], out[t][0], out[t][1]);
     output_close(&output);
 }
 
@@ -29,7 +30,8 @@ static void matrices(const char *data) {
     Output output = data_open(data, "04_matrices", "query, key, score, weight, the query's token");
     for (int t = 0; t < T; t++)
         for (int k = 0; k < T; k++)
-            fprintf(output.file, "%d %d %.3f %.4f %s\n", t, k, scores[t][k], weights[t][k], s.token[t]);
+            fprintf(output.file, "%d %d %.3f %.4f %s\n", t, k, scores[t][k], weights[t][k],
+                    s.token[t]);
     output_close(&output);
     sentence_close(&s);
 }
@@ -37,7 +39,9 @@ static void matrices(const char *data) {
 /* The first weight of softmax(x, x - 1, x - 2), the formula as it stands. */
 static float plain_softmax(float x) {
     float weight = expf(x) / (expf(x) + expf(x - 1) + expf(x - 2));
-    return isnan(weight) ? NAN : weight; /* the sign of inf / inf, or of 0 / 0, is the processor's choice */
+    return isnan(weight)
+               ? NAN
+               : weight; /* the sign of inf / inf, or of 0 / 0, is the processor's choice */
 }
 
 static void the_maximum(const char *data) {
@@ -48,20 +52,26 @@ static void the_maximum(const char *data) {
     for (int n = 0; n < 8; n++) {
         float x = largest[n], scores[1][3] = {{x, x - 1, x - 2}}, weights[1][3];
         softmax(1, 3, weights, scores);
-        table_row(&table, "%g, %g, %g|%.1e|%.4f|%.4f", x, x - 1, x - 2, expf(x), plain_softmax(x), weights[0][0]);
+        table_row(&table, "%g, %g, %g|%.1e|%.4f|%.4f", x, x - 1, x - 2, expf(x), plain_softmax(x),
+                  weights[0][0]);
     }
     table_print(&table, stdout);
 
     if (!data) return;
-    Output output = data_open(data, "04_softmax", "largest of three scores, its weight without the maximum");
-    for (float x = -120; x <= 120; x += 0.25F) fprintf(output.file, "%g %.4f\n", x, plain_softmax(x));
+    Output output =
+        data_open(data, "04_softmax", "largest of three scores, its weight without the maximum");
+    for (float x = -120; x <= 120; x += 0.25F)
+        fprintf(output.file, "%g %.4f\n", x, plain_softmax(x));
     output_close(&output);
 }
 
 enum { KEYS = 64, ROUNDS = 16, WIDEST = 1024 };
-typedef struct { double variance, largest, entropy, slope; } Sharpness;
+typedef struct {
+    double variance, largest, entropy, slope;
+} Sharpness;
 
-/* Normal queries against normal keys, their products divided by `divisor`; means over KEYS x ROUNDS queries. */
+/* Normal queries against normal keys, their products divided by `divisor`; means over KEYS x ROUNDS
+ * queries. */
 static Sharpness sharpness(int D, double divisor) {
     static float q[KEYS * WIDEST], k[KEYS * WIDEST], m[KEYS][KEYS];
     Random random = {.state = 5};
@@ -94,7 +104,9 @@ static Sharpness sharpness(int D, double divisor) {
 static void the_root(const char *data) {
     const char *names[] = {"1", "sqrt(D)", "sqrt(32 D)"};
     Output output = {0};
-    if (data) output = data_open(data, "04_scale", "D; largest of 64 weights: undivided, by sqrt(D), by sqrt(32 D)");
+    if (data)
+        output = data_open(data, "04_scale",
+                           "D; largest of 64 weights: undivided, by sqrt(D), by sqrt(32 D)");
     section("Why the root of the head's width");
     Table table = {0};
     table_row(&table, "D|<q.k divided by|variance|largest of 64 weights|entropy, bits|slope");
@@ -102,9 +114,11 @@ static void the_root(const char *data) {
         Sharpness s[] = {sharpness(D, 1), sharpness(D, sqrt(D)), sharpness(D, sqrt(32 * D))};
         bool shown = D == 16 || D == 128 || D == WIDEST;
         for (int i = 0; i < 3 && shown; i++)
-            table_row(&table, "%d|%s|%.2f|%.2f|%.2f|%.2f", D, names[i], s[i].variance, s[i].largest, s[i].entropy,
-                      s[i].slope);
-        if (data) fprintf(output.file, "%d %.4f %.4f %.4f\n", D, s[0].largest, s[1].largest, s[2].largest);
+            table_row(&table, "%d|%s|%.2f|%.2f|%.2f|%.2f", D, names[i], s[i].variance, s[i].largest,
+                      s[i].entropy, s[i].slope);
+        if (data)
+            fprintf(output.file, "%d %.4f %.4f %.4f\n", D, s[0].largest, s[1].largest,
+                    s[2].largest);
     }
     table_print(&table, stdout);
     if (data) output_close(&output);

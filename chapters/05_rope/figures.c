@@ -17,11 +17,13 @@ static const RopeParameters llama2 = {.rope_theta = 1e4}, llama3 = {.rope_theta 
 typedef void Rope(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
                   const float cosine[T][D / 2], const float sine[T][D / 2]);
 
-static double wavelength(float inv_freq) { return 2 * pi / (double)inv_freq; } /* positions in one whole turn */
+static double wavelength(float inv_freq) {
+    return 2 * pi / (double)inv_freq;
+} /* positions in one whole turn */
 
 /* T rows of H heads of any width, from position `first` on. */
-static void transpose(Rope *rope, int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
-                      int first) {
+static void transpose(Rope *rope, int T, int H, int D, float out[restrict T][H][D],
+                      const float x[T][H][D], int first) {
     float inv_freq[D / 2], table[2][T][D / 2];
     int positions[T];
     for (int t = 0; t < T; t++) positions[t] = first + t;
@@ -38,27 +40,31 @@ static double dot(int D, const float a[D], const float b[D]) {
 
 /* ---- why places are turned, not added */
 
-/* The last token's query with the owner's key, when the text begins at position 0, 1, …: with the place added to each
- * number; with sines and cosines of it added, as in the Transformer of 2017; and turned. */
+/* The last token's query with the owner's key, when the text begins at position 0, 1, …: with the
+ * place added to each number; with sines and cosines of it added, as in the Transformer of 2017;
+ * and turned. */
 static void place(const char *data, const Sentence *s) {
     if (!data) return;
     int T = s->T, H = s->H, KV = s->KV, D = s->D;
     const float(*q)[H][D] = sentence_tensor(s, "attention/q", 3, T, H, D);
     const float(*k)[KV][D] = sentence_tensor(s, "attention/k", 3, T, KV, D);
     const float *query = q[T - 1][s->head], *key = k[s->owner][s->head / (H / KV)];
-    Output output = data_open(data, "05_place", "the text begins at; the score: place added, sines added, turned");
+    Output output = data_open(data, "05_place",
+                              "the text begins at; the score: place added, sines added, turned");
     for (int begin = 0; begin <= 400; begin++) {
         int m = begin + T - 1, n = begin + s->owner;
         double added = 0, sines = 0;
         for (int i = 0; i < D; i++) {
-            double speed = pow(1e4, -2.0 * (i / 2) / D), quarter = i % 2 * pi / 2; /* a cosine is an earlier sine */
+            double speed = pow(1e4, -2.0 * (i / 2) / D),
+                   quarter = i % 2 * pi / 2; /* a cosine is an earlier sine */
             added += ((double)query[i] + m) * ((double)key[i] + n);
             sines += (query[i] + sin(m * speed + quarter)) * (key[i] + sin(n * speed + quarter));
         }
         float turned_q[1][1][D], turned_k[1][1][D];
         transpose(rope_half_split, 1, 1, D, turned_q, (const float(*)[1][D])query, m);
         transpose(rope_half_split, 1, 1, D, turned_k, (const float(*)[1][D])key, n);
-        fprintf(output.file, "%d %.6g %.4f %.4f\n", begin, added, sines, dot(D, turned_q[0][0], turned_k[0][0]));
+        fprintf(output.file, "%d %.6g %.4f %.4f\n", begin, added, sines,
+                dot(D, turned_q[0][0], turned_k[0][0]));
     }
     output_close(&output);
 }
@@ -72,13 +78,16 @@ static float *weight_of(const Sentence *s, int layer, const char *name) {
 }
 
 /* The queries or keys of any layer: a norm's copy of the stream times a matrix. */
-static void project(const Sentence *s, int layer, const char *name, int width, float out[s->T][width]) {
+static void project(const Sentence *s, int layer, const char *name, int width,
+                    float out[s->T][width]) {
     int T = s->T, C = s->C;
     const float(*stream)[T][C] = sentence_tensor(s, "stream", 3, 2 * s->L + 2, T, C);
-    float normed[T][C], *norm = weight_of(s, layer, "input_layernorm"), *matrix = weight_of(s, layer, name);
+    float normed[T][C], *norm = weight_of(s, layer, "input_layernorm"),
+                        *matrix = weight_of(s, layer, name);
     rms_norm(T, C, normed, stream[2 * layer], norm, NULL, s->eps);
     linear(T, C, width, out, normed, (const float(*)[C])matrix, NULL);
-    free(norm), free(matrix);
+    free(norm);
+    free(matrix);
 }
 
 /* A layer's queries and keys, before and after they are turned. */
@@ -90,32 +99,41 @@ static Layer layer_of(const Sentence *s, int layer) {
     int T = s->T, H = s->H, KV = s->KV, D = s->D;
     size_t queries = sizeof(float[T][H][D]), keys = sizeof(float[T][KV][D]);
     Layer l = {xmalloc(queries), xmalloc(keys), xmalloc(queries), xmalloc(keys)};
-    project(s, layer, "self_attn.q_proj", H * D, (float(*)[H * D])l.q);
-    project(s, layer, "self_attn.k_proj", KV * D, (float(*)[KV * D])l.k);
+    project(s, layer, "self_attn.q_proj", H * D, (float(*)[H * D]) l.q);
+    project(s, layer, "self_attn.k_proj", KV * D, (float(*)[KV * D]) l.k);
     transpose(rope_half_split, T, H, D, (float(*)[H][D])l.turned_q, (const float(*)[H][D])l.q, 0);
-    transpose(rope_half_split, T, KV, D, (float(*)[KV][D])l.turned_k, (const float(*)[KV][D])l.k, 0);
+    transpose(rope_half_split, T, KV, D, (float(*)[KV][D])l.turned_k, (const float(*)[KV][D])l.k,
+              0);
     return l;
 }
 
-static void free_layer(Layer l) { free(l.q), free(l.k), free(l.turned_q), free(l.turned_k); }
+static void free_layer(Layer l) {
+    free(l.q);
+    free(l.k);
+    free(l.turned_q);
+    free(l.turned_k);
+}
 
 /* Counts the tokens whose highest score, among all tokens up to themselves, is with the previous
  * token. */
 static int looks_one_back(const Sentence *s, const float *queries, const float *keys, int head) {
     int T = s->T, H = s->H, KV = s->KV, D = s->D, count = 0;
-    const float(*q)[H][D] = (const float(*)[H][D])queries, (*k)[KV][D] = (const float(*)[KV][D])keys;
+    const float(*q)[H][D] = (const float(*)[H][D])queries,
+          (*k)[KV][D] = (const float(*)[KV][D])keys;
     for (int t = 1; t < T; t++) {
         int best = 0;
         for (int n = 1; n <= t; n++) {
             const float *query = q[t][head];
-            if (dot(D, query, k[n][head / (H / KV)]) > dot(D, query, k[best][head / (H / KV)])) best = n;
+            if (dot(D, query, k[n][head / (H / KV)]) > dot(D, query, k[best][head / (H / KV)]))
+                best = n;
         }
         count += best == t - 1;
     }
     return count;
 }
 
-/* A pair's share in a head's scores: the mean length of the queries' pair times that of the keys'. They add up to 1. */
+/* A pair's share in a head's scores: the mean length of the queries' pair times that of the keys'.
+ * They add up to 1. */
 static void shares(const Sentence *s, Layer l, int head, double share[s->D / 2]) {
     int T = s->T, H = s->H, KV = s->KV, D = s->D;
     const float(*q)[H][D] = (const float(*)[H][D])l.q, (*k)[KV][D] = (const float(*)[KV][D])l.k;
@@ -124,7 +142,8 @@ static void shares(const Sentence *s, Layer l, int head, double share[s->D / 2])
         double of_q = 0, of_k = 0;
         for (int t = 0; t < T; t++) {
             const float *query = q[t][head], *key = k[t][head / (H / KV)];
-            of_q += hypot(query[i], query[i + D / 2]), of_k += hypot(key[i], key[i + D / 2]);
+            of_q += hypot(query[i], query[i + D / 2]);
+            of_k += hypot(key[i], key[i + D / 2]);
         }
         share[i] = of_q * of_k;
         all += share[i];
@@ -137,42 +156,51 @@ static void head_row(Table *table, const Sentence *s, int layer, int head, doubl
     shares(s, l, head, share);
     double fast = 0;
     for (int i = 0; i < s->D / 8; i++) fast += share[i];
-    int turned = looks_one_back(s, l.turned_q, l.turned_k, head), plain = looks_one_back(s, l.q, l.k, head);
-    table_row(table, "layer %d, head %d|%d of %d|%d of %d|%.0f %%", layer, head, turned, s->T - 1, plain, s->T - 1,
-              100 * fast);
+    int turned = looks_one_back(s, l.turned_q, l.turned_k, head),
+        plain = looks_one_back(s, l.q, l.k, head);
+    table_row(table, "layer %d, head %d|%d of %d|%d of %d|%.0f %%", layer, head, turned, s->T - 1,
+              plain, s->T - 1, 100 * fast);
     free_layer(l);
 }
 
-/* The head that most often looks one token back, beside the one that finds the owner of the ball. */
+/* The head that most often looks one token back, beside the one that finds the owner of the ball.
+ */
 static void two_heads(const char *data, const Sentence *s) {
     int most = -1, layer = 0, head = 0;
     for (int at = 0; at < s->L; at++) {
         Layer l = layer_of(s, at);
         for (int h = 0; h < s->H; h++) {
             int count = looks_one_back(s, l.turned_q, l.turned_k, h);
-            if (count > most) most = count, layer = at, head = h;
+            if (count > most) {
+                most = count;
+                layer = at;
+                head = h;
+            }
         }
         free_layer(l);
     }
     double back[s->D / 2], owner[s->D / 2];
     section("Two heads");
     Table table = {0};
-    table_row(&table, "best score with the token before|turned|not turned|share of pairs 0 to %d", s->D / 8 - 1);
+    table_row(&table, "best score with the token before|turned|not turned|share of pairs 0 to %d",
+              s->D / 8 - 1);
     head_row(&table, s, layer, head, back);
     head_row(&table, s, s->layer, s->head, owner);
     table_print(&table, stdout);
 
     if (!data) return;
-    Output output = data_open(data, "05_heads", "pair; its share in per cent: looking one back, finding the owner");
-    for (int i = 0; i < s->D / 2; i++) fprintf(output.file, "%d %.2f %.2f\n", i, 100 * back[i], 100 * owner[i]);
+    Output output = data_open(data, "05_heads",
+                              "pair; its share in per cent: looking one back, finding the owner");
+    for (int i = 0; i < s->D / 2; i++)
+        fprintf(output.file, "%d %.2f %.2f\n", i, 100 * back[i], 100 * owner[i]);
     output_close(&output);
 }
 
 /* ---- the two layouts */
 
-/* The correlation of the two pairings' scores, over all queries and keys. If their elements are independent, with
- * mean 0 and one variance, it is the mean inner product of what the two rotations make of each basis vector. The D
- * basis vectors go through the kernels as D heads. */
+/* The correlation of the two pairings' scores, over all queries and keys. If their elements are
+ * independent, with mean 0 and one variance, it is the mean inner product of what the two rotations
+ * make of each basis vector. The D basis vectors go through the kernels as D heads. */
 static double correlation(int distance) {
     static float basis[1][D][D], right[1][D][D], wrong[1][D][D];
     for (int j = 0; j < D; j++) basis[0][j][j] = 1;
@@ -192,7 +220,8 @@ static void wrong_pairing(const char *data) {
     table_print(&table, stdout);
 
     if (!data) return;
-    Output output = data_open(data, "05_mixed", "distance, correlation of the two pairings' scores");
+    Output output =
+        data_open(data, "05_mixed", "distance, correlation of the two pairings' scores");
     for (int d = 0; d <= 120; d++) fprintf(output.file, "%d %.4f\n", d, correlation(d));
     output_close(&output);
 }
@@ -217,7 +246,8 @@ static void pairs(const char *data) {
     float rows[8][1], permuted[8][1];
     for (int j = 0; j < 8; j++) rows[j][0] = (float)j;
     rows_to_half_split(1, 8, 1, permuted, rows);
-    Output output = data_open(data, "05_pairs", "element, partner: interleaved; half-split. Place, who comes there");
+    Output output = data_open(data, "05_pairs",
+                              "element, partner: interleaved; half-split. Place, who comes there");
     write_partners(output.file, rope_interleaved);
     write_partners(output.file, rope_half_split);
     for (int j = 0; j < 8; j++) fprintf(output.file, "%d %g\n", j, permuted[j][0]);
@@ -226,8 +256,8 @@ static void pairs(const char *data) {
 
 /* ---- the angles */
 
-/* Three pairs of the course's own model, and all pairs of a Llama 2: between which distances does each tell two tokens
- * apart? */
+/* Three pairs of the course's own model, and all pairs of a Llama 2: between which distances does
+ * each tell two tokens apart? */
 static void clocks(const char *data, const Sentence *s) {
     if (!data) return;
     float own[s->D / 2], inv_freq[PAIRS];
@@ -238,12 +268,14 @@ static void clocks(const char *data, const Sentence *s) {
     for (int t = 0; t < 16; t++, fputc('\n', output.file)) {
         fprintf(output.file, "%d", t);
         for (int n = 0; n < 3; n++)
-            fprintf(output.file, " %.4f %.4f", cos(t * (double)own[shown[n]]), sin(t * (double)own[shown[n]]));
+            fprintf(output.file, " %.4f %.4f", cos(t * (double)own[shown[n]]),
+                    sin(t * (double)own[shown[n]]));
     }
     output_close(&output);
     output = data_open(data, "05_table", "pair, positions in an eighth of a turn, in a whole one");
     for (int i = 0; i < PAIRS; i++)
-        fprintf(output.file, "%d %.4g %.4g\n", i, wavelength(inv_freq[i]) / 8, wavelength(inv_freq[i]));
+        fprintf(output.file, "%d %.4g %.4g\n", i, wavelength(inv_freq[i]) / 8,
+                wavelength(inv_freq[i]));
     output_close(&output);
 }
 
@@ -257,22 +289,29 @@ static void whole_width(void) {
     Table table = {0};
     table_row(&table, "head|its wavelengths|from a table of width %d", C);
     for (int n = 0; n < 4; n++)
-        table_row(&table, "%d|%.1f to %.1f|%.1f to %.1f", shown[n], wavelength(head[0]), wavelength(head[PAIRS - 1]),
-                  wavelength(all[shown[n] * PAIRS]), wavelength(all[shown[n] * PAIRS + PAIRS - 1]));
+        table_row(&table, "%d|%.1f to %.1f|%.1f to %.1f", shown[n], wavelength(head[0]),
+                  wavelength(head[PAIRS - 1]), wavelength(all[shown[n] * PAIRS]),
+                  wavelength(all[shown[n] * PAIRS + PAIRS - 1]));
     table_print(&table, stdout);
 }
 
-static double exact_angle(int position, double theta, int i) { return position * pow(theta, -2.0 * i / D); }
+static double exact_angle(int position, double theta, int i) {
+    return position * pow(theta, -2.0 * i / D);
+}
 
-/* The largest errors over the pairs, at the positions measured so far; in radians, all but the length's. */
-typedef struct { double table, large_theta, bf16, steps, length; } Errors;
+/* The largest errors over the pairs, at the positions measured so far; in radians, all but the
+ * length's. */
+typedef struct {
+    double table, large_theta, bf16, steps, length;
+} Errors;
 
 static float to_bf16(float value) { return bf16_to_float(bf16_from_float(value)); }
 
 /* The angle between two directions: at most 180 degrees. */
 static double apart(double a, double b) { return fabs(remainder(a - b, 2 * pi)); }
 
-/* Tables hold position * inv_freq[i]; steps[i] is (1, 0) turned `position` times by the same small angle. */
+/* Tables hold position * inv_freq[i]; steps[i] is (1, 0) turned `position` times by the same small
+ * angle. */
 static void measure(Errors *worst, int position, const float complex steps[PAIRS]) {
     float inv_freq[PAIRS], large_theta[PAIRS], p = (float)position;
     rope_frequencies(D, inv_freq, &llama2, 1);
@@ -292,23 +331,31 @@ static void how_exact(const char *data) {
     Table table = {0};
     table_row(&table, "up to position|table|theta 500000|table in bf16|step by step|its length");
     Output output = {0};
-    if (data) output = data_open(data, "05_error", "position; largest error, degrees: table, bf16, steps");
+    if (data)
+        output =
+            data_open(data, "05_error", "position; largest error, degrees: table, bf16, steps");
     float complex step[PAIRS], steps[PAIRS];
-    for (int i = 0; i < PAIRS; i++) step[i] = (float complex)cexp(I * exact_angle(1, 1e4, i)), steps[i] = 1;
+    for (int i = 0; i < PAIRS; i++) {
+        step[i] = (float complex)cexp(I * exact_angle(1, 1e4, i));
+        steps[i] = 1;
+    }
     Errors worst = {0};
     for (int position = 1, next = 1; position <= 131071; position++) {
-        /* A product of two float32 numbers is exact in a double: each step rounds to float32 once. */
-        for (int i = 0; i < PAIRS; i++) steps[i] = (float complex)((double complex)steps[i] * step[i]);
-        bool listed = position == 100 || position == 1000 || position == 10000 || position == 131071;
+        /* A product of two float32 numbers is exact in a double: each step rounds to float32 once.
+         */
+        for (int i = 0; i < PAIRS; i++)
+            steps[i] = (float complex)((double complex)steps[i] * step[i]);
+        bool listed =
+            position == 100 || position == 1000 || position == 10000 || position == 131071;
         if (position < next && !listed) continue;
         next = position + 1 + position / 64;
         measure(&worst, position, steps);
         if (listed)
-            table_row(&table, "%d|%.5f|%.5f|%.1f|%.5f|%.5f", position, worst.table, worst.large_theta, worst.bf16,
-                      worst.steps, worst.length);
+            table_row(&table, "%d|%.5f|%.5f|%.1f|%.5f|%.5f", position, worst.table,
+                      worst.large_theta, worst.bf16, worst.steps, worst.length);
         if (data)
-            fprintf(output.file, "%d %.3g %.3g %.3g\n", position, worst.table * 180 / pi, worst.bf16 * 180 / pi,
-                    worst.steps * 180 / pi);
+            fprintf(output.file, "%d %.3g %.3g %.3g\n", position, worst.table * 180 / pi,
+                    worst.bf16 * 180 / pi, worst.steps * 180 / pi);
     }
     if (data) output_close(&output);
     table_print(&table, stdout);
@@ -322,12 +369,27 @@ static const struct {
     RopeParameters parameters;
 } recipes[RECIPES] = {
     {"linear", {.rope_type = ROPE_LINEAR, .rope_theta = 5e5, .factor = 8}},
-    {"dynamic", {.rope_type = ROPE_DYNAMIC, .rope_theta = 5e5, .factor = 1, .max_position_embeddings = 8192}},
-    {"yarn", {.rope_type = ROPE_YARN, .rope_theta = 5e5, .factor = 8, .original_max_position_embeddings = 8192}},
-    {"llama3, 8", {.rope_type = ROPE_LLAMA3, .rope_theta = 5e5, .factor = 8, .original_max_position_embeddings = 8192,
-                   .low_freq_factor = 1, .high_freq_factor = 4}},
-    {"llama3, 32", {.rope_type = ROPE_LLAMA3, .rope_theta = 5e5, .factor = 32, .original_max_position_embeddings = 8192,
-                    .low_freq_factor = 1, .high_freq_factor = 4}}};
+    {"dynamic",
+     {.rope_type = ROPE_DYNAMIC, .rope_theta = 5e5, .factor = 1, .max_position_embeddings = 8192}},
+    {"yarn",
+     {.rope_type = ROPE_YARN,
+      .rope_theta = 5e5,
+      .factor = 8,
+      .original_max_position_embeddings = 8192}},
+    {"llama3, 8",
+     {.rope_type = ROPE_LLAMA3,
+      .rope_theta = 5e5,
+      .factor = 8,
+      .original_max_position_embeddings = 8192,
+      .low_freq_factor = 1,
+      .high_freq_factor = 4}},
+    {"llama3, 32",
+     {.rope_type = ROPE_LLAMA3,
+      .rope_theta = 5e5,
+      .factor = 32,
+      .original_max_position_embeddings = 8192,
+      .low_freq_factor = 1,
+      .high_freq_factor = 4}}};
 
 /* Llama 3.1 8B: what its recipe does to some of its pairs. */
 static void slow_pairs(void) {
@@ -359,8 +421,8 @@ static void scaling(const char *data) {
     table_row(&table, "pair|wavelength|linear|dynamic|yarn|llama3, 8|llama3, 32");
     for (int n = 0; n < 12; n++) {
         const double *by = stretch[shown[n]];
-        table_row(&table, "%d|%.0f|%.2f|%.2f|%.2f|%.2f|%.2f", shown[n], wavelength(plain[shown[n]]), by[0], by[1],
-                  by[2], by[3], by[4]);
+        table_row(&table, "%d|%.0f|%.2f|%.2f|%.2f|%.2f|%.2f", shown[n], wavelength(plain[shown[n]]),
+                  by[0], by[1], by[2], by[3], by[4]);
     }
     table_print(&table, stdout);
     section("What each recipe leaves alone");
@@ -371,12 +433,14 @@ static void scaling(const char *data) {
             unchanged += stretch[i][r] < 1.0001;
             full += stretch[i][r] > 0.9999 * stretch[PAIRS - 1][r];
         }
-        table_row(&table, "%s|%d|%d|%d|%.4f", recipes[r].name, unchanged, PAIRS - unchanged - full, full, factor[r]);
+        table_row(&table, "%s|%d|%d|%d|%.4f", recipes[r].name, unchanged, PAIRS - unchanged - full,
+                  full, factor[r]);
     }
     table_print(&table, stdout);
 
     if (!data) return;
-    Output output = data_open(data, "05_scaling", "pair; stretched by: linear, dynamic, yarn, llama3 8, llama3 32");
+    Output output = data_open(data, "05_scaling",
+                              "pair; stretched by: linear, dynamic, yarn, llama3 8, llama3 32");
     for (int i = 0; i < PAIRS; i++, fputc('\n', output.file)) {
         fprintf(output.file, "%d", i);
         for (int r = 0; r < RECIPES; r++) fprintf(output.file, " %.5g", stretch[i][r]);
@@ -385,25 +449,28 @@ static void scaling(const char *data) {
 }
 
 static void never_round(const char *data) {
-    const RopeParameters *llama31 = &recipes[LLAMA_31].parameters, *llama32 = &recipes[LLAMA_32].parameters;
+    const RopeParameters *llama31 = &recipes[LLAMA_31].parameters,
+                         *llama32 = &recipes[LLAMA_32].parameters;
     const struct {
         const char *name;
         const RopeParameters *parameters;
         int D, context;
-    } models[] = {{"Llama 1", &llama2, 128, 2048}, {"Llama 2", &llama2, 128, 4096}, {"Llama 3", &llama3, 128, 8192},
-                  {"Llama 3.1", llama31, 128, 131072}, {"Llama 3.2 3B", llama32, 128, 131072},
-                  {"Llama 3.2 1B", llama32, 64, 131072}};
+    } models[] = {{"Llama 1", &llama2, 128, 2048},        {"Llama 2", &llama2, 128, 4096},
+                  {"Llama 3", &llama3, 128, 8192},        {"Llama 3.1", llama31, 128, 131072},
+                  {"Llama 3.2 3B", llama32, 128, 131072}, {"Llama 3.2 1B", llama32, 64, 131072}};
     section("Pairs that never come round");
     Table table = {0};
-    table_row(&table, "model|theta|context|pairs|never come round|slowest wavelength, millions|turns by");
+    table_row(&table,
+              "model|theta|context|pairs|never come round|slowest wavelength, millions|turns by");
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
         int count = models[m].D / 2, context = models[m].context, never = 0;
         float inv_freq[count];
         rope_frequencies(models[m].D, inv_freq, models[m].parameters, 1);
         for (int i = 0; i < count; i++) never += wavelength(inv_freq[i]) > context;
         double slowest = wavelength(inv_freq[count - 1]);
-        table_row(&table, "%s|%.0f|%d|%d|%d|%.2f|%.1f°", models[m].name, models[m].parameters->rope_theta, context,
-                  count, never, slowest / 1e6, 360 * context / slowest);
+        table_row(&table, "%s|%.0f|%d|%d|%d|%.2f|%.1f°", models[m].name,
+                  models[m].parameters->rope_theta, context, count, never, slowest / 1e6,
+                  360 * context / slowest);
     }
     table_print(&table, stdout);
 
@@ -412,14 +479,16 @@ static void never_round(const char *data) {
     rope_frequencies(D, small, &llama2, 1);
     rope_frequencies(D, large, &llama3, 1);
     rope_frequencies(D, scaled, llama31, 1);
-    Output output = data_open(data, "05_wavelengths", "pair; wavelength: theta 10000, theta 500000, Llama 3.1");
+    Output output =
+        data_open(data, "05_wavelengths", "pair; wavelength: theta 10000, theta 500000, Llama 3.1");
     for (int i = 0; i < PAIRS; i++)
         fprintf(output.file, "%d %.6g %.6g %.6g\n", i, wavelength(small[i]), wavelength(large[i]),
                 wavelength(scaled[i]));
     output_close(&output);
 }
 
-/* The score of a query with a key of its own direction, equal in every pair, `distance` apart: the mean cosine. */
+/* The score of a query with a key of its own direction, equal in every pair, `distance` apart: the
+ * mean cosine. */
 static double match(double distance, const float inv_freq[PAIRS]) {
     double sum = 0;
     for (int i = 0; i < PAIRS; i++) sum += cos(distance * (double)inv_freq[i]);
@@ -428,16 +497,23 @@ static double match(double distance, const float inv_freq[PAIRS]) {
 
 enum { INSIDE = 4096, ALL = 32768, BUCKET = 256 };
 
-static void match_row(Table *table, const char *name, int from, int to, const double matches[ALL], double bound) {
+static void match_row(Table *table, const char *name, int from, int to, const double matches[ALL],
+                      double bound) {
     double least = 1;
     int below = 0;
-    for (int d = from; d < to; d++) least = fmin(least, matches[d]), below += matches[d] < bound;
+    for (int d = from; d < to; d++) {
+        least = fmin(least, matches[d]);
+        below += matches[d] < bound;
+    }
     table_row(table, "%s|%.3f|%d of %d", name, least, below, to - from);
 }
 
 static void write_range(FILE *file, const double matches[BUCKET]) {
     double least = 1, most = -1;
-    for (int d = 0; d < BUCKET; d++) least = fmin(least, matches[d]), most = fmax(most, matches[d]);
+    for (int d = 0; d < BUCKET; d++) {
+        least = fmin(least, matches[d]);
+        most = fmax(most, matches[d]);
+    }
     fprintf(file, " %.4f %.4f", least, most);
 }
 
@@ -446,13 +522,17 @@ static void extrapolation(const char *data) {
     const int shown[] = {0, 1, 10, 100, 1000, 2000, 4000};
     float inv_freq[PAIRS];
     rope_frequencies(D, inv_freq, &llama2, 1);
-    for (int d = 0; d < ALL; d++) plain[d] = match(d, inv_freq), scaled[d] = match(d / 8.0, inv_freq);
+    for (int d = 0; d < ALL; d++) {
+        plain[d] = match(d, inv_freq);
+        scaled[d] = match(d / 8.0, inv_freq);
+    }
     section("Near and far");
     Table table = {0};
-    table_row(&table, "distance|q and k alike|k made for a distance of 1000|alike, linear scaling by 8");
+    table_row(&table,
+              "distance|q and k alike|k made for a distance of 1000|alike, linear scaling by 8");
     for (int n = 0; n < 7; n++)
-        table_row(&table, "%d|%.3f|%.3f|%.3f", shown[n], plain[shown[n]], match(shown[n] - 1000, inv_freq),
-                  scaled[shown[n]]);
+        table_row(&table, "%d|%.3f|%.3f|%.3f", shown[n], plain[shown[n]],
+                  match(shown[n] - 1000, inv_freq), scaled[shown[n]]);
     table_print(&table, stdout);
 
     section("Inside and outside a context of %d", INSIDE);
@@ -465,7 +545,8 @@ static void extrapolation(const char *data) {
     table_print(&table, stdout);
 
     if (!data) return;
-    Output output = data_open(data, "05_decay", "distance; least and greatest score near it: plain; scaled by 8");
+    Output output = data_open(data, "05_decay",
+                              "distance; least and greatest score near it: plain; scaled by 8");
     for (int d = 0; d < ALL; d += BUCKET, fputc('\n', output.file)) {
         fprintf(output.file, "%d", d + BUCKET / 2);
         write_range(output.file, plain + d);

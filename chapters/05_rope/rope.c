@@ -17,7 +17,8 @@ void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int posit
     check_shape(T, D);
     for (int t = 0; t < T; t++)
         for (int i = 0; i < D / 2; i++) {
-            float angle = (float)positions[t] * inv_freq[i]; /* float32, as the models were trained with */
+            float angle =
+                (float)positions[t] * inv_freq[i]; /* float32, as the models were trained with */
             table[0][t][i] = cosf(angle) * factor;
             table[1][t][i] = sinf(angle) * factor;
         }
@@ -26,12 +27,14 @@ void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int posit
 void check_positions(int first, int T, int capacity) {
     if (T < 1) fail("rope: %d positions: give at least one", T);
     if (first < 0 || first > capacity - T)
-        fail("rope: %d positions from %d on are not in a table of %d: make the table longer", T, first, capacity);
+        fail("rope: %d positions from %d on are not in a table of %d: make the table longer", T,
+             first, capacity);
 }
 
 /* ------------------------------------------------------------------ one rotation, four forms */
 
-void rope_matrix(int D, float matrix[restrict D][D], const float cosine[D / 2], const float sine[D / 2]) {
+void rope_matrix(int D, float matrix[restrict D][D], const float cosine[D / 2],
+                 const float sine[D / 2]) {
     memset(matrix, 0, (size_t)D * sizeof *matrix);
     for (int i = 0; i < D / 2; i++) {
         matrix[2 * i][2 * i] = cosine[i];
@@ -80,7 +83,7 @@ void rope_interleaved(int T, int H, int D, float out[restrict T][H][D], const fl
 
 /* One head of the half-split form. */
 static void rotate_head(int D, float out[restrict D], const float x[D], const float cosine[D / 2],
-                      const float sine[D / 2]) {
+                        const float sine[D / 2]) {
 #pragma omp simd
     for (int i = 0; i < D / 2; i++) {
         float a = x[i], b = x[i + D / 2];
@@ -97,7 +100,8 @@ void rope_half_split(int T, int H, int D, float out[restrict T][H][D], const flo
 }
 
 void rope_qkv(int T, int H, int KV, int D, float out[restrict T][H + 2 * KV][D],
-              const float qkv[T][H + 2 * KV][D], const float cosine[T][D / 2], const float sine[T][D / 2]) {
+              const float qkv[T][H + 2 * KV][D], const float cosine[T][D / 2],
+              const float sine[T][D / 2]) {
     check_shape(T, D);
     for (int t = 0; t < T; t++) {
         for (int h = 0; h < H + KV; h++) rotate_head(D, out[t][h], qkv[t][h], cosine[t], sine[t]);
@@ -105,9 +109,10 @@ void rope_qkv(int T, int H, int KV, int D, float out[restrict T][H + 2 * KV][D],
     }
 }
 
-/* ------------------------------------------------------------------ from one layout to the other */
+/* ----------------------------------------------------------------- from one layout to the other */
 
-void rows_to_half_split(int heads, int D, int C, float out[restrict heads * D][C], const float weight[heads * D][C]) {
+void rows_to_half_split(int heads, int D, int C, float out[restrict heads * D][C],
+                        const float weight[heads * D][C]) {
     check_pairs(D);
     for (int h = 0; h < heads; h++)
         for (int i = 0; i < D / 2; i++) {
@@ -116,7 +121,8 @@ void rows_to_half_split(int heads, int D, int C, float out[restrict heads * D][C
         }
 }
 
-void rows_to_interleaved(int heads, int D, int C, float out[restrict heads * D][C], const float weight[heads * D][C]) {
+void rows_to_interleaved(int heads, int D, int C, float out[restrict heads * D][C],
+                         const float weight[heads * D][C]) {
     check_pairs(D);
     for (int h = 0; h < heads; h++)
         for (int i = 0; i < D / 2; i++) {

@@ -1,12 +1,14 @@
-/* Chapter 5: rotary position embedding. Where a token stands is told by turning its query and its key: pair i of a
- * head of width D turns by the angle position * inv_freq[i]. The score of a query at m and a key at n then depends
- * on m - n alone.
+/* Chapter 5: rotary position embedding. Where a token stands is told by turning its query and its
+ * key: pair i of a head of width D turns by the angle position * inv_freq[i]. The score of a query
+ * at m and a key at n then depends on m - n alone.
  *
  * Which two numbers make a pair is a convention, and the two in use do not mix:
  *     interleaved   (2i, 2i + 1)     Meta's checkpoints, llama2.c, complex numbers
- *     half-split    (i, i + D/2)     Hugging Face's checkpoints, whose W_q and W_k are permuted to suit
+ *     half-split    (i, i + D/2)     Hugging Face's checkpoints, whose W_q and W_k are permuted to
+ * suit
  *
- * D is even and T at least 1, or fail() says so. In every kernel out must not overlap the inputs. */
+ * D is even and T at least 1, or fail() says so. In every kernel out must not overlap the inputs.
+ */
 #ifndef ROPE_H
 #define ROPE_H
 
@@ -16,21 +18,24 @@
 
 /* ---------------------------------------------------------------- the angles */
 
-/* table[0][t][i] = cos(positions[t] inv_freq[i]), table[1][t][i] = sin(the same), both times `factor`.
- * Source: LlamaRotaryEmbedding of transformers. */
+/* table[0][t][i] = cos(positions[t] inv_freq[i]), table[1][t][i] = sin(the same), both times
+ * `factor`. Source: LlamaRotaryEmbedding of transformers. */
 void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int positions[T],
                 const float inv_freq[D / 2], float factor);
 
-/* A decoder makes its table once, for `capacity` positions: fail() unless first .. first + T - 1 are all in it. */
+/* A decoder makes its table once, for `capacity` positions: fail() unless first .. first + T - 1
+ * are all in it. */
 void check_positions(int first, int T, int capacity);
 
 /* ---------------------------------------------------------------- one rotation, four forms
  *
  * T positions, H heads of width D; row t of cosine and sine belongs to x[t]. */
 
-/* As defined: each head, a row, times the D x D matrix that rope_matrix fills, its pairs 2 x 2 blocks on the diagonal.
- * Source: Su et al. 2021 (RoFormer), eq. 15, which writes columns: its matrix is this one, transposed. */
-void rope_matrix(int D, float matrix[restrict D][D], const float cosine[D / 2], const float sine[D / 2]);
+/* As defined: each head, a row, times the D x D matrix that rope_matrix fills, its pairs 2 x 2
+ * blocks on the diagonal. Source: Su et al. 2021 (RoFormer), eq. 15, which writes columns: its
+ * matrix is this one, transposed. */
+void rope_matrix(int D, float matrix[restrict D][D], const float cosine[D / 2],
+                 const float sine[D / 2]);
 void rope_by_matrix(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
                     const float cosine[T][D / 2], const float sine[T][D / 2]);
 
@@ -51,13 +56,17 @@ void rope_half_split(int T, int H, int D, float out[restrict T][H][D], const flo
  * and keys are rotated (half-split); values are copied, because a value must not depend on its
  * position. */
 void rope_qkv(int T, int H, int KV, int D, float out[restrict T][H + 2 * KV][D],
-              const float qkv[T][H + 2 * KV][D], const float cosine[T][D / 2], const float sine[T][D / 2]);
+              const float qkv[T][H + 2 * KV][D], const float cosine[T][D / 2],
+              const float sine[T][D / 2]);
 
 /* ---------------------------------------------------------------- from one layout to the other
  *
- * Reorders the rows of W_q (H heads) or W_k (KV heads), [heads * D][C], head by head, so that the other pairing on
- * the reordered weights gives the same scores. Source: permute in convert_llama_weights_to_hf.py of transformers. */
-void rows_to_half_split(int heads, int D, int C, float out[restrict heads * D][C], const float weight[heads * D][C]);
-void rows_to_interleaved(int heads, int D, int C, float out[restrict heads * D][C], const float weight[heads * D][C]);
+ * Reorders the rows of W_q (H heads) or W_k (KV heads), [heads * D][C], head by head, so that the
+ * other pairing on the reordered weights gives the same scores. Source: permute in
+ * convert_llama_weights_to_hf.py of transformers. */
+void rows_to_half_split(int heads, int D, int C, float out[restrict heads * D][C],
+                        const float weight[heads * D][C]);
+void rows_to_interleaved(int heads, int D, int C, float out[restrict heads * D][C],
+                         const float weight[heads * D][C]);
 
 #endif

@@ -6,30 +6,35 @@
 static const double pi = 3.14159265358979323846;
 
 void check_pairs(int D) {
-    if (D < 2 || D % 2) fail("rope: a head of width %d cannot be cut into pairs: the width must be even", D);
+    if (D < 2 || D % 2)
+        fail("rope: a head of width %d cannot be cut into pairs: the width must be even", D);
 }
 
 /* Every step below is rounded where PyTorch rounds, because the position multiplies a difference
  * in the last bit. A volatile number is rounded before it is used; else a compiler may fuse a
  * product with the sum that it goes into. */
 
-/* Llama 3.1: pairs that turned less than once within the old context are slowed by `factor`; those that turned more
- * than four times stay as they are; between the two it slides. */
+/* Llama 3.1: pairs that turned less than once within the old context are slowed by `factor`; those
+ * that turned more than four times stay as they are; between the two it slides. */
 static float llama3_frequency(float frequency, const RopeParameters *p) {
     const int context = p->original_max_position_embeddings;
     float wavelength = 1 / frequency * (float)(2 * pi); /* in positions */
     if (wavelength > (float)(context / p->low_freq_factor)) return frequency / (float)p->factor;
     if (wavelength < (float)(context / p->high_freq_factor)) return frequency;
     volatile float turns = 1 / wavelength * (float)context; /* within the old context */
-    float smooth = (turns - (float)p->low_freq_factor) / (float)(p->high_freq_factor - p->low_freq_factor);
+    float smooth =
+        (turns - (float)p->low_freq_factor) / (float)(p->high_freq_factor - p->low_freq_factor);
     volatile float slowed = (1 - smooth) * frequency / (float)p->factor, kept = smooth * frequency;
     return slowed + kept;
 }
 
 /* Position interpolation: all pairs are slowed alike, as if the positions were divided. */
-static float linear_frequency(float frequency, const RopeParameters *p) { return frequency / (float)p->factor; }
+static float linear_frequency(float frequency, const RopeParameters *p) {
+    return frequency / (float)p->factor;
+}
 
-/* Dynamic NTK: past the trained length the base grows with the length, so that the slowest pair just fits. */
+/* Dynamic NTK: past the trained length the base grows with the length, so that the slowest pair
+ * just fits. */
 static double dynamic_theta(int D, const RopeParameters *p, int length) {
     if (D == 2) fail("rope: dynamic scaling needs a head wider than 2");
     double stretch = fmax((double)length / p->max_position_embeddings, 1);
@@ -38,10 +43,12 @@ static double dynamic_theta(int D, const RopeParameters *p, int length) {
 
 /* The pair that turns `rotations` times within the old context: yarn's find_correction_dim. */
 static double yarn_pair(int D, double rotations, const RopeParameters *p) {
-    return D * log(p->original_max_position_embeddings / (rotations * 2 * pi)) / (2 * log(p->rope_theta));
+    return D * log(p->original_max_position_embeddings / (rotations * 2 * pi)) /
+           (2 * log(p->rope_theta));
 }
 
-/* Yarn slides over the pairs' numbers where llama3 slides over their turns. `base` is theta^(2i/D). */
+/* Yarn slides over the pairs' numbers where llama3 slides over their turns. `base` is theta^(2i/D).
+ */
 static float yarn_frequency(int D, int i, float base, const RopeParameters *p) {
     double low = yarn_pair(D, p->beta_fast ? p->beta_fast : 32, p);
     double high = yarn_pair(D, p->beta_slow ? p->beta_slow : 1, p);
@@ -59,26 +66,32 @@ static float yarn_frequency(int D, int i, float base, const RopeParameters *p) {
 }
 
 /* Attention over a longer context is flatter; yarn sharpens it again by scaling q and k. */
-static double yarn_mscale(double factor, double mscale) { return factor <= 1 ? 1 : 0.1 * mscale * log(factor) + 1; }
+static double yarn_mscale(double factor, double mscale) {
+    return factor <= 1 ? 1 : 0.1 * mscale * log(factor) + 1;
+}
 
 static float yarn_attention_factor(const RopeParameters *p) {
     if (p->attention_factor) return (float)p->attention_factor;
     if (p->mscale && p->mscale_all_dim)
-        return (float)(yarn_mscale(p->factor, p->mscale) / yarn_mscale(p->factor, p->mscale_all_dim));
+        return (float)(yarn_mscale(p->factor, p->mscale) /
+                       yarn_mscale(p->factor, p->mscale_all_dim));
     return (float)yarn_mscale(p->factor, 1);
 }
 
-/* LongRoPE: somebody searched for the best factor of each pair, for short texts and for long ones. `base` is
- * theta^(2i/D). */
+/* LongRoPE: somebody searched for the best factor of each pair, for short texts and for long ones.
+ * `base` is theta^(2i/D). */
 static float longrope_frequency(int i, float base, const RopeParameters *p, int length) {
-    const float *factors = length > p->original_max_position_embeddings ? p->long_factor : p->short_factor;
+    const float *factors =
+        length > p->original_max_position_embeddings ? p->long_factor : p->short_factor;
     return 1 / (factors[i] * base);
 }
 
 /* Sharper at any length, so that the model need not be told how long a text will be. */
 static float longrope_attention_factor(const RopeParameters *p) {
     if (p->attention_factor) return (float)p->attention_factor;
-    return (float)(p->factor <= 1 ? 1 : sqrt(1 + log(p->factor) / log(p->original_max_position_embeddings)));
+    return (float)(p->factor <= 1
+                       ? 1
+                       : sqrt(1 + log(p->factor) / log(p->original_max_position_embeddings)));
 }
 
 float rope_frequencies(int D, float inv_freq[D / 2], const RopeParameters *p, int length) {

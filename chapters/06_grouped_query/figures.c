@@ -17,15 +17,18 @@ static void sharing(const char *data) {
     who_reads(6, 6, mha);
     who_reads(6, 2, two);
     who_reads(6, 1, mqa);
-    Output output = data_open(data, "06_sharing", "query head; the head that it reads of 6, of 2, of 1");
-    for (int h = 0; h < 6; h++) fprintf(output.file, "%d %g %g %g\n", h, mha[0][h][0], two[0][h][0], mqa[0][h][0]);
+    Output output =
+        data_open(data, "06_sharing", "query head; the head that it reads of 6, of 2, of 1");
+    for (int h = 0; h < 6; h++)
+        fprintf(output.file, "%d %g %g %g\n", h, mha[0][h][0], two[0][h][0], mqa[0][h][0]);
     output_close(&output);
 }
 
 static void wrong(const char *data) {
     float reads[1][32][1];
     who_reads(32, 8, reads);
-    Output output = data_open(data, "06_wrong", "query head of 32, the head of 8 that it reads, h % KV");
+    Output output =
+        data_open(data, "06_wrong", "query head of 32, the head of 8 that it reads, h % KV");
     for (int h = 0; h < 32; h++) fprintf(output.file, "%d %g %d\n", h, reads[0][h][0], h % 8);
     output_close(&output);
 }

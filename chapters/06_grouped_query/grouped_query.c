@@ -5,9 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One query of one head: softmax(q k^T / sqrt(D)) v over the first `seen` rows of key/value head g. */
-static void attend_one_query(int seen, int KV, int D, int g, float out[restrict D], const float q[D],
-                      const float k[seen][KV][D], const float v[seen][KV][D]) {
+/* One query of one head: softmax(q k^T / sqrt(D)) v over the first `seen` rows of key/value head g.
+ */
+static void attend_one_query(int seen, int KV, int D, int g, float out[restrict D],
+                             const float q[D], const float k[seen][KV][D],
+                             const float v[seen][KV][D]) {
     float(*weights)[seen] = xmalloc(sizeof *weights); /* a matrix of one row, as softmax wants it */
     for (int s = 0; s < seen; s++) {
         double sum = 0;
@@ -24,21 +26,27 @@ static void attend_one_query(int seen, int KV, int D, int g, float out[restrict 
     free(weights);
 }
 
-void gqa_attention_with_past(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
-                 const float k[S][KV][D], const float v[S][KV][D]) {
+void gqa_attention_with_past(int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+                             const float q[T][H][D], const float k[S][KV][D],
+                             const float v[S][KV][D]) {
     if (T < 1 || T > S) fail("attention: %d queries cannot be the last of %d positions", T, S);
-    if (KV < 1 || H % KV) fail("attention: %d query heads cannot share %d key/value heads evenly", H, KV);
+    if (KV < 1 || H % KV)
+        fail("attention: %d query heads cannot share %d key/value heads evenly", H, KV);
     for (int h = 0; h < H; h++) {
         int g = h / (H / KV);
-        for (int t = 0; t < T; t++) attend_one_query(S - T + t + 1, KV, D, g, out[t][h], q[t][h], k, v);
+        for (int t = 0; t < T; t++)
+            attend_one_query(S - T + t + 1, KV, D, g, out[t][h], q[t][h], k, v);
     }
 }
 
-void grouped_query_attention(int T, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
-                             const float k[T][KV][D], const float v[T][KV][D]) {
+void grouped_query_attention(int T, int H, int KV, int D, float out[restrict T][H][D],
+                             const float q[T][H][D], const float k[T][KV][D],
+                             const float v[T][KV][D]) {
     gqa_attention_with_past(T, T, H, KV, D, out, q, k, v);
 }
 
-long attention_parameters(long C, long H, long KV, long D) { return C * H * D + 2 * C * KV * D + H * D * C; }
+long attention_parameters(long C, long H, long KV, long D) {
+    return C * H * D + 2 * C * KV * D + H * D * C;
+}
 
 long kv_bytes_per_token(long L, long KV, long D, long bytes) { return 2 * L * KV * D * bytes; }

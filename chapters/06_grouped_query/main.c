@@ -1,4 +1,5 @@
-/* Chapter 6: what several heads are for, who reads whom, sharing on the sentence, and what it saves in every Llama. */
+/* Chapter 6: what several heads are for, who reads whom, sharing on the sentence, and what it saves
+ * in every Llama. */
 #include "06_grouped_query/grouped_query.h"
 #include "04_attention/attention.h"
 #include "common/console.h"
@@ -15,15 +16,18 @@ static void row_of_4(Table *table, const char *name, const float x[4]) {
     table_row(table, "%s|%.4f|%.4f|%.4f|%.4f", name, x[0], x[1], x[2], x[3]);
 }
 
-/* Four words, and two questions of the last: q . k = 8 for "cat" in head 0 and for "small" in head 1, else 0. The 8
- * numbers of a token are two heads of 4, or one of 8. Values are one-hot: an output begins with the words' weights. */
+/* Four words, and two questions of the last: q . k = 8 for "cat" in head 0 and for "small" in head
+ * 1, else 0. The 8 numbers of a token are two heads of 4, or one of 8. Values are one-hot: an
+ * output begins with the words' weights. */
 static void two_questions(void) {
-    static const float q[4][2][4] = {[3] = {{4}, {4}}}, k[4][2][4] = {[1] = {[1] = {2}}, [2] = {[0] = {2}}};
+    static const float q[4][2][4] = {[3] = {{4}, {4}}},
+                       k[4][2][4] = {[1] = {[1] = {2}}, [2] = {[0] = {2}}};
     static const float v[4][2][4] = {
         {{1}, {1}}, {{0, 1}, {0, 1}}, {{0, 0, 1}, {0, 0, 1}}, {{0, 0, 0, 1}, {0, 0, 0, 1}}};
     float two[4][2][4], one[4][1][8];
     grouped_query_attention(4, 2, 2, 4, two, q, k, v);
-    grouped_query_attention(4, 1, 1, 8, one, (const float(*)[1][8])q, (const float(*)[1][8])k, (const float(*)[1][8])v);
+    grouped_query_attention(4, 1, 1, 8, one, (const float(*)[1][8])q, (const float(*)[1][8])k,
+                            (const float(*)[1][8])v);
     section("Two questions at once");
     Table table = {0};
     table_row(&table, "\"sleeps\" looks at|a|small|cat|sleeps");
@@ -33,7 +37,8 @@ static void two_questions(void) {
     table_print(&table, stdout);
 }
 
-/* Two tokens; of the second, heads 0 to 2 ask for the first number of a key, head 3 for the second. */
+/* Two tokens; of the second, heads 0 to 2 ask for the first number of a key, head 3 for the second.
+ */
 static void by_hand(void) {
     const float ln3 = logf(3), ln7 = logf(7);
     const float q[2][4][4] = {[1] = {{2}, {2}, {2}, {0, 2}}};
@@ -64,10 +69,12 @@ static void three_names(void) {
     for (int n = 0; n < 4; n++) who_reads(H, heads[n], reads[n]);
     section("Who reads whom");
     Table table = {0};
-    table_row(&table, "query head|MHA: KV = 6|GQA: KV = 3|GQA: KV = 2|MQA: KV = 1|wrong: h %% 3|wrong: h %% 2");
+    table_row(
+        &table,
+        "query head|MHA: KV = 6|GQA: KV = 3|GQA: KV = 2|MQA: KV = 1|wrong: h %% 3|wrong: h %% 2");
     for (int h = 0; h < H; h++)
-        table_row(&table, "%d|%g|%g|%g|%g|%d|%d", h, reads[0][0][h][0], reads[1][0][h][0], reads[2][0][h][0],
-                  reads[3][0][h][0], h % 3, h % 2);
+        table_row(&table, "%d|%g|%g|%g|%g|%d|%d", h, reads[0][0][h][0], reads[1][0][h][0],
+                  reads[2][0][h][0], reads[3][0][h][0], h % 3, h % 2);
     table_print(&table, stdout);
 }
 
@@ -75,14 +82,18 @@ static void three_names(void) {
 
 typedef int Share(int h, int heads, int KV); /* which of the KV heads is copied to head h */
 
-static int neighbours(int h, int heads, int KV) { return h / (heads / KV); } /* 0 0 0 0 1 1 1 1: repeat_interleave */
-static int in_turn(int h, [[maybe_unused]] int heads, int KV) { return h % KV; } /* 0 1 0 1 0 1 0 1: tile */
+static int neighbours(int h, int heads, int KV) {
+    return h / (heads / KV);
+} /* 0 0 0 0 1 1 1 1: repeat_interleave */
+static int in_turn(int h, [[maybe_unused]] int heads, int KV) {
+    return h % KV;
+} /* 0 1 0 1 0 1 0 1: tile */
 
 enum { T = 16, H = 8, KV = 2, D = 16 };
 static float q[T][H][D], k[T][KV][D], v[T][KV][D];
 
-/* The same attention on `heads` key/value heads that are copies of the two: which outputs differ from those of sharing,
- * and how large is the error of these beside their size? */
+/* The same attention on `heads` key/value heads that are copies of the two: which outputs differ
+ * from those of sharing, and how large is the error of these beside their size? */
 static void repeat_row(Table *table, const char *name, int heads, Share *share) {
     float shared[T][H][D], out[T][H][D], more_k[T][heads][D], more_v[T][heads][D];
     for (int t = 0; t < T; t++)
@@ -121,7 +132,10 @@ static void repeating(void) {
 
 /* ---- on the sentence */
 
-typedef struct { const char *token; float weight; } Look;
+typedef struct {
+    const char *token;
+    float weight;
+} Look;
 
 /* The token that query head h of the last token attends to most, among the keys of head g. */
 static Look look(const Sentence *s, int h, int g) {
@@ -150,8 +164,8 @@ static void on_the_sentence(const Sentence *s) {
     for (int h = 0; h < H; h++) {
         int right = h / (H / KV), wrong = h % KV;
         Look as_trained = look(s, h, right), otherwise = look(s, h, wrong);
-        table_row(&table, "%d|%d|%s|%.2f|%d|%s|%.2f", h, right, as_trained.token, as_trained.weight, wrong,
-                  otherwise.token, otherwise.weight);
+        table_row(&table, "%d|%d|%s|%.2f|%d|%s|%.2f", h, right, as_trained.token, as_trained.weight,
+                  wrong, otherwise.token, otherwise.weight);
     }
     table_print(&table, stdout);
     sentence_compare(4, T * H * D, (const float *)out, (const float *)expected);
@@ -159,7 +173,9 @@ static void on_the_sentence(const Sentence *s) {
 
 /* ---- what sharing saves in every Llama */
 
-static long weights(const LlamaSizes *m, int KV) { return attention_parameters(m->C, m->H, KV, llama_head_width(m)); }
+static long weights(const LlamaSizes *m, int KV) {
+    return attention_parameters(m->C, m->H, KV, llama_head_width(m));
+}
 
 static double saved(const LlamaSizes *m, int KV) {
     return 100 - 100.0 * (double)weights(m, KV) / (double)weights(m, m->H);
@@ -167,15 +183,17 @@ static double saved(const LlamaSizes *m, int KV) {
 
 static void saving_row(Table *table, const LlamaSizes *m) {
     int D = llama_head_width(m);
-    table_row(table, "%s|%d|%d|%d|%d|[%d, %d]|%ld|%ld|%.1f %%|%.1f %%", llama_names(m), m->L, m->H, m->KV, D,
-              m->KV * D, m->C, weights(m, m->KV), weights(m, m->H), saved(m, m->KV), saved(m, 1));
+    table_row(table, "%s|%d|%d|%d|%d|[%d, %d]|%ld|%ld|%.1f %%|%.1f %%", llama_names(m), m->L, m->H,
+              m->KV, D, m->KV * D, m->C, weights(m, m->KV), weights(m, m->H), saved(m, m->KV),
+              saved(m, 1));
 }
 
 static void what_sharing_saves(void) {
     section("What sharing saves");
     Table table = {0};
     table_row(&table, "model|L|H|KV|D|k_proj, v_proj|a layer's four|with KV = H|saved|with KV = 1");
-    saving_row(&table, &(LlamaSizes){.name = "the course's model", .C = 192, .L = 4, .H = 6, .KV = 2});
+    saving_row(&table,
+               &(LlamaSizes){.name = "the course's model", .C = 192, .L = 4, .H = 6, .KV = 2});
     for (const LlamaSizes *m = llamas; m < llamas_end; m++) saving_row(&table, m);
     table_print(&table, stdout);
 }

@@ -6,11 +6,12 @@
 
 #include <stdint.h>
 
-/* A layer of Llama 3 8B: its width, its weights (chapters 6 and 3), and the bytes that a token leaves in its cache. */
+/* A layer of Llama 3 8B: its width, its weights (chapters 6 and 3), and the bytes that a token
+ * leaves in its cache. */
 enum { WIDTH = 4096, WEIGHTS = 41943040 + 176160768, ROW = 4096 };
 
-/* Operations: two for each weight, and for each number of each key that a query sees two in its score and two in the
- * sum of values. */
+/* Operations: two for each weight, and for each number of each key that a query sees two in its
+ * score and two in the sum of values. */
 static int64_t one_token(int64_t keys) { return 2 * (int64_t)WEIGHTS + 4 * (int64_t)WIDTH * keys; }
 
 static int64_t all_tokens(int n) {
@@ -26,11 +27,12 @@ static void cost(const char *data) {
     table_row(&bytes, "n|MB read: weights|cache|FLOP a byte: decode|prefill of n");
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         int n = lengths[i];
-        double with = (double)one_token(n), without = (double)all_tokens(n), weights = 2.0 * WEIGHTS;
+        double with = (double)one_token(n), without = (double)all_tokens(n),
+               weights = 2.0 * WEIGHTS;
         double cache = (double)n * ROW;
         table_row(&operations, "%d|%.3f|%.1f|%.0f", n, 1e-9 * with, 1e-9 * without, without / with);
-        table_row(&bytes, "%d|%.1f|%.1f|%.1f|%.0f", n, 1e-6 * weights, 1e-6 * cache, with / (weights + cache),
-                  without / weights);
+        table_row(&bytes, "%d|%.1f|%.1f|%.1f|%.0f", n, 1e-6 * weights, 1e-6 * cache,
+                  with / (weights + cache), without / weights);
     }
     section("Token n in one layer of Llama 3 8B");
     table_print(&operations, stdout);
@@ -38,9 +40,11 @@ static void cost(const char *data) {
     table_print(&bytes, stdout);
 
     if (!data) return;
-    Output output = data_open(data, "07_cost", "token n, GFLOP of a layer of Llama 3 8B with the cache, without");
+    Output output = data_open(data, "07_cost",
+                              "token n, GFLOP of a layer of Llama 3 8B with the cache, without");
     for (int n = 1; n <= 131072; n *= 2)
-        fprintf(output.file, "%d %.6g %.6g\n", n, 1e-9 * (double)one_token(n), 1e-9 * (double)all_tokens(n));
+        fprintf(output.file, "%d %.6g %.6g\n", n, 1e-9 * (double)one_token(n),
+                1e-9 * (double)all_tokens(n));
     output_close(&output);
 }
 
@@ -59,16 +63,17 @@ static void cache(const char *data) {
     table_row(&table, "model|KiB a token|with KV = H|with KV = 1|context|GiB|with KV = H");
     for (const LlamaSizes *m = llamas; m < llamas_end; m++)
         for (int n = 0; n < 2 && m->contexts[n] > 0; n++)
-            table_row(&table, "%s|%ld|%ld|%ld|%d|%.2f|%.2f", llama_names(m), bytes_of(m, m->KV) / 1024,
-                      bytes_of(m, m->H) / 1024, bytes_of(m, 1) / 1024, m->contexts[n],
-                      (double)bytes_of(m, m->KV) * m->contexts[n] / 0x1p30,
+            table_row(&table, "%s|%ld|%ld|%ld|%d|%.2f|%.2f", llama_names(m),
+                      bytes_of(m, m->KV) / 1024, bytes_of(m, m->H) / 1024, bytes_of(m, 1) / 1024,
+                      m->contexts[n], (double)bytes_of(m, m->KV) * m->contexts[n] / 0x1p30,
                       (double)bytes_of(m, m->H) * m->contexts[n] / 0x1p30);
     table_print(&table, stdout);
 
     if (!data) return;
     Output output = data_open(data, "07_cache", "KiB a token, query heads that share one, name");
     for (const LlamaSizes *m = llamas; m < llamas_end; m++)
-        fprintf(output.file, "%ld %d \"%s\"\n", bytes_of(m, m->KV) / 1024, m->H / m->KV, llama_names(m));
+        fprintf(output.file, "%ld %d \"%s\"\n", bytes_of(m, m->KV) / 1024, m->H / m->KV,
+                llama_names(m));
     output_close(&output);
 }
 
@@ -77,7 +82,8 @@ static void cache(const char *data) {
 static void steps(const char *data) {
     static const int length[] = {0, 4, 7, 8, 9}; /* before each call */
     if (!data) return;
-    Output output = data_open(data, "07_steps", "call, query, key, whether this call computes the score");
+    Output output =
+        data_open(data, "07_steps", "call, query, key, whether this call computes the score");
     for (int call = 0; call < 4; call++)
         for (int query = 0; query < length[call + 1]; query++)
             for (int key = 0; key <= query; key++)

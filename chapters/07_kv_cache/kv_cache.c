@@ -4,18 +4,21 @@
 
 #include <string.h>
 
-int kv_cache_append(int capacity, int KV, int D, float cache_k[capacity][KV][D], float cache_v[capacity][KV][D],
-                    int length, int T, const float k[T][KV][D], const float v[T][KV][D]) {
+int kv_cache_append(int capacity, int KV, int D, float cache_k[capacity][KV][D],
+                    float cache_v[capacity][KV][D], int length, int T, const float k[T][KV][D],
+                    const float v[T][KV][D]) {
     if (length < 0 || T < 1) fail("KV cache: %d tokens cannot be appended to %d", T, length);
     if (T > capacity - length)
-        fail("KV cache: %d of its %d rows are filled, %d more do not fit: make the cache longer", length, capacity, T);
+        fail("KV cache: %d of its %d rows are filled, %d more do not fit: make the cache longer",
+             length, capacity, T);
     memcpy(cache_k[length], k, (size_t)T * sizeof *k);
     memcpy(cache_v[length], v, (size_t)T * sizeof *v);
     return length + T;
 }
 
-void cached_attention(int capacity, int length, int T, int H, int KV, int D, float out[restrict T][H][D],
-                      float cache_k[capacity][KV][D], float cache_v[capacity][KV][D], const float q[T][H][D],
+void cached_attention(int capacity, int length, int T, int H, int KV, int D,
+                      float out[restrict T][H][D], float cache_k[capacity][KV][D],
+                      float cache_v[capacity][KV][D], const float q[T][H][D],
                       const float k[T][KV][D], const float v[T][KV][D]) {
     int filled = kv_cache_append(capacity, KV, D, cache_k, cache_v, length, T, k, v);
     gqa_attention_with_past(T, filled, H, KV, D, out, q, cache_k, cache_v);

@@ -1,4 +1,5 @@
-/* Chapter 7: a cache by hand, why keys can be kept, the sentence token by token, and one layer run in ten ways. */
+/* Chapter 7: a cache by hand, why keys can be kept, the sentence token by token, and one layer run
+ * in ten ways. */
 #include "07_kv_cache/kv_cache.h"
 #include "05_rope/rope.h"
 #include "06_grouped_query/grouped_query.h"
@@ -17,7 +18,8 @@ static void by_hand(void) {
     enum { ALL = 4, PROMPT = 2 };
     static const float ln2 = 0.69314718f;
     const float q[ALL][1][1] = {{{ln2}}, {{ln2}}, {{ln2}}, {{ln2}}};
-    const float k[ALL][1][1] = {{{0}}, {{1}}, {{2}}, {{3}}}, v[ALL][1][1] = {{{7}}, {{10}}, {{2}}, {{20}}};
+    const float k[ALL][1][1] = {{{0}}, {{1}}, {{2}}, {{3}}},
+                v[ALL][1][1] = {{{7}}, {{10}}, {{2}}, {{20}}};
     float cache_k[ALL][1][1], cache_v[ALL][1][1], out[ALL][1][1];
     float late_k[ALL + 1][1][1] = {0}, late_v[ALL + 1][1][1] = {0}, late[ALL][1][1];
     section("Four tokens by hand");
@@ -28,8 +30,8 @@ static void by_hand(void) {
         kv_cache_append(ALL + 1, 1, 1, late_k, late_v, t + 1, T, k + t, v + t);
         gqa_attention_with_past(T, t + T, 1, 1, 1, late + t, q + t, late_k, late_v);
         for (int i = t; i < t + T; i++)
-            table_row(&table, "%s|%d|%g|%g|%d|%.4f|%.4f", t == 0 ? "prefill" : "decode", i, k[i][0][0], v[i][0][0],
-                      t + T, out[i][0][0], late[i][0][0]);
+            table_row(&table, "%s|%d|%g|%g|%d|%.4f|%.4f", t == 0 ? "prefill" : "decode", i,
+                      k[i][0][0], v[i][0][0], t + T, out[i][0][0], late[i][0][0]);
     }
     table_print(&table, stdout);
 }
@@ -37,10 +39,11 @@ static void by_hand(void) {
 enum { STORY = 15 }; /* tokens before the question */
 static Sentence s;
 static float *w_q, *w_k, *w_v; /* of its layer */
-static int projected, turned; /* tokens projected, heads turned so far */
+static int projected, turned;  /* tokens projected, heads turned so far */
 
 /* Tokens first … of the text, from what the layer reads to queries, keys and values. */
-static void project(int first, int T, float q[T][s.H][s.D], float k[T][s.KV][s.D], float v[T][s.KV][s.D]) {
+static void project(int first, int T, float q[T][s.H][s.D], float k[T][s.KV][s.D],
+                    float v[T][s.KV][s.D]) {
     const float(*normed)[s.C] = sentence_tensor(&s, "attention/normed", 2, s.T, s.C);
     linear(T, s.C, s.H * s.D, (void *)q, normed + first, (void *)w_q, NULL);
     linear(T, s.C, s.KV * s.D, (void *)k, normed + first, (void *)w_k, NULL);
@@ -58,8 +61,12 @@ static void apply_rope(int first, int T, int heads, float x[T][heads][s.D]) {
     turned += T * heads;
 }
 
-/* A layer's cache: of the `capacity` rows of k and v, each [KV][D], the first `length` are filled. */
-typedef struct { int capacity, length; void *k, *v; } KVCache;
+/* A layer's cache: of the `capacity` rows of k and v, each [KV][D], the first `length` are filled.
+ */
+typedef struct {
+    int capacity, length;
+    void *k, *v;
+} KVCache;
 
 static KVCache cache_new(int capacity) {
     size_t numbers = (size_t)(capacity * s.KV * s.D);
@@ -80,7 +87,8 @@ static void step(KVCache *c, int T, float out[T][s.H][s.D]) {
 }
 
 /* In how many of `rows` positions the heads' outputs differ, and by how much at most. */
-static int different(int rows, const float a[rows][s.H * s.D], const float b[rows][s.H * s.D], float *most) {
+static int different(int rows, const float a[rows][s.H * s.D], const float b[rows][s.H * s.D],
+                     float *most) {
     int count = 0;
     *most = 0;
     for (int t = 0; t < rows; t++) {
@@ -126,14 +134,22 @@ static void token_by_token(void) {
         step(&cache, T, out);
         int last = cache.length - 1, most = 0;
         for (int t = 1; t <= last; t++) most = weights[last][t] > weights[last][most] ? t : most;
-        table_row(&table, "%s|%s|%d|%d|%d|  %s at %d, weight %.2f", T == 1 ? "decode" : "prefill", s.token[last], last,
-                  cache.length, T, s.token[most], most, weights[last][most]);
+        table_row(&table, "%s|%s|%d|%d|%d|  %s at %d, weight %.2f", T == 1 ? "decode" : "prefill",
+                  s.token[last], last, cache.length, T, s.token[most], most, weights[last][most]);
     }
     table_print(&table, stdout);
     free(cache.k);
 }
 
-typedef enum { RIGHT, FORGETFUL, TURNED_AT_READING, TURNED_TWICE, FROM_ZERO, SLOT_LATE, MASK_TOP_LEFT } How;
+typedef enum {
+    RIGHT,
+    FORGETFUL,
+    TURNED_AT_READING,
+    TURNED_TWICE,
+    FROM_ZERO,
+    SLOT_LATE,
+    MASK_TOP_LEFT
+} How;
 
 /* Other ways to do it, right and wrong, each at the right positions. */
 static void otherwise(How how, KVCache *c, int T, float out[T][s.H][s.D]) {
@@ -146,7 +162,8 @@ static void otherwise(How how, KVCache *c, int T, float out[T][s.H][s.D]) {
     memcpy(keys, c->k, sizeof keys);
     if (how == TURNED_AT_READING || how == TURNED_TWICE) apply_rope(0, S, KV, keys);
     for (int t = 0; t < T; t++)
-        gqa_attention_with_past(1, (how == MASK_TOP_LEFT ? 0 : c->length) + t + 1, H, KV, D, out + t, q + t, keys, c->v);
+        gqa_attention_with_past(1, (how == MASK_TOP_LEFT ? 0 : c->length) + t + 1, H, KV, D,
+                                out + t, q + t, keys, c->v);
     c->length = S;
 }
 
@@ -155,7 +172,8 @@ static void row_of_ways(Table *table, const char *name, How how, int prompt, int
     KVCache cache = cache_new(s.T + 1);
     float out[s.T][s.H][s.D], most;
     projected = turned = 0;
-    for (int done = 0, T = prompt; done < s.T; done += T, T = chunk < s.T - done ? chunk : s.T - done) {
+    for (int done = 0, T = prompt; done < s.T;
+         done += T, T = chunk < s.T - done ? chunk : s.T - done) {
         if (how == FORGETFUL) cache.length = 0;
         if (how == FORGETFUL) step(&cache, done + T, out);
         else if (how == RIGHT) step(&cache, T, out + done);
@@ -194,6 +212,8 @@ int main(int argc, char **argv) {
     later_tokens();
     token_by_token();
     ten_ways();
-    free(w_q), free(w_k), free(w_v);
+    free(w_q);
+    free(w_k);
+    free(w_v);
     sentence_close(&s);
 }

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-void online_softmax_tile(int keys, int D, double *m, double *l, double O[restrict D], const float q[D],
-                 const float K[keys][D], const float V[keys][D]) {
+void online_softmax_tile(int keys, int D, double *m, double *l, double O[restrict D],
+                         const float q[D], const float K[keys][D], const float V[keys][D]) {
     double score[keys], before = *m;
     for (int j = 0; j < keys; j++) {
         double sum = 0;
@@ -15,7 +15,8 @@ void online_softmax_tile(int keys, int D, double *m, double *l, double O[restric
         score[j] = sum / sqrt(D);
         *m = fmax(*m, score[j]);
     }
-    double shrink = exp(before - *m); /* what was summed under the old maximum counts less under the new */
+    double shrink =
+        exp(before - *m); /* what was summed under the old maximum counts less under the new */
     *l *= shrink;
     for (int i = 0; i < D; i++) O[i] *= shrink;
     for (int j = 0; j < keys; j++) {
@@ -27,10 +28,11 @@ void online_softmax_tile(int keys, int D, double *m, double *l, double O[restric
 
 enum { Br = 16, Bc = 16 }; /* queries of a block, keys of a tile */
 
-/* A block: `rows` queries of head h, the first of which stands at position `first`, read the text together. */
-static void attend_block(int rows, int first, int h, int H, int KV, int D, float out[restrict rows][H][D],
-                         const float q[rows][H][D], const float k[first + rows][KV][D],
-                         const float v[first + rows][KV][D]) {
+/* A block: `rows` queries of head h, the first of which stands at position `first`, read the text
+ * together. */
+static void attend_block(int rows, int first, int h, int H, int KV, int D,
+                         float out[restrict rows][H][D], const float q[rows][H][D],
+                         const float k[first + rows][KV][D], const float v[first + rows][KV][D]) {
     double m[rows], l[rows], O[rows][D];
     float K[Bc][D], V[Bc][D];
     for (int r = 0; r < rows; r++) {
@@ -47,17 +49,21 @@ static void attend_block(int rows, int first, int h, int H, int KV, int D, float
         }
         for (int r = 0; r < rows; r++) {
             int seen = first + r + 1 - s; /* from the tile's first key to the query's own */
-            if (seen > 0) online_softmax_tile(min_int(seen, keys), D, &m[r], &l[r], O[r], q[r][h], K, V);
+            if (seen > 0)
+                online_softmax_tile(min_int(seen, keys), D, &m[r], &l[r], O[r], q[r][h], K, V);
         }
     }
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < D; i++) out[r][h][i] = (float)(O[r][i] / l[r]);
 }
 
-void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
-                     const float k[S][KV][D], const float v[S][KV][D]) {
-    if (T < 1 || T > S) fail("flash attention: %d queries cannot be the last of %d positions", T, S);
-    if (KV < 1 || H % KV) fail("flash attention: %d query heads cannot share %d key/value heads evenly", H, KV);
+void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+                     const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
+    if (T < 1 || T > S)
+        fail("flash attention: %d queries cannot be the last of %d positions", T, S);
+    if (KV < 1 || H % KV)
+        fail("flash attention: %d query heads cannot share %d key/value heads evenly", H, KV);
     for (int h = 0; h < H; h++)
-        for (int t = 0; t < T; t += Br) attend_block(min_int(Br, T - t), S - T + t, h, H, KV, D, out + t, q + t, k, v);
+        for (int t = 0; t < T; t += Br)
+            attend_block(min_int(Br, T - t), S - T + t, h, H, KV, D, out + t, q + t, k, v);
 }

@@ -1,4 +1,5 @@
-/* Chapter 8: the online softmax by hand, its mistakes, and FlashAttention on the course's sentence. */
+/* Chapter 8: the online softmax by hand, its mistakes, and FlashAttention on the course's sentence.
+ */
 #include "08_flash_attention/flash_attention.h"
 #include "common/console.h"
 #include "common/options.h"
@@ -14,7 +15,9 @@ typedef struct {
 } Carried;
 
 enum { KEYS = 4, TILE = 2 };
-static const float query[1] = {1}, keys[KEYS][1] = {{0}, {0.69314718f}, {1.38629436f}, {0}}; /* e^score is 1, 2, 4, 1 */
+static const float query[1] = {1},
+                   keys[KEYS][1] = {
+                       {0}, {0.69314718f}, {1.38629436f}, {0}}; /* e^score is 1, 2, 4, 1 */
 static const float values[KEYS][1] = {{10}, {20}, {30}, {40}};
 
 /* The running state of a query after the keys first … first + count - 1, all of which have
@@ -37,18 +40,20 @@ static void two_tiles(void) {
     double before = -INFINITY;
     for (int s = 0; s < KEYS; s += TILE) {
         Carried c = read_tiles(0, s + TILE, TILE, 0);
-        table_row(&table, "tile %d|%.4f, %.4f|%.4f|%.4f|%.4f|%.4f|%.4f", s / TILE, keys[s][0], keys[s + 1][0], c.m,
-                  exp(before - c.m), c.l, c.O[0], c.O[0] / c.l);
+        table_row(&table, "tile %d|%.4f, %.4f|%.4f|%.4f|%.4f|%.4f|%.4f", s / TILE, keys[s][0],
+                  keys[s + 1][0], c.m, exp(before - c.m), c.l, c.O[0], c.O[0] / c.l);
         before = c.m;
     }
     Carried all = read_tiles(0, KEYS, KEYS, 0);
-    table_row(&table, "softmax of all four||%.4f||%.4f|%.4f|%.4f", all.m, all.l, all.O[0], all.O[0] / all.l);
+    table_row(&table, "softmax of all four||%.4f||%.4f|%.4f|%.4f", all.m, all.l, all.O[0],
+              all.O[0] / all.l);
     table_print(&table, stdout);
 }
 
 static void with_one_mistake(void) {
     Carried a = read_tiles(0, TILE, TILE, 0), b = read_tiles(TILE, TILE, TILE, 0);
-    double shrink = exp(a.m - b.m), old = a.O[0], new = b.O[0]; /* tile 1 has the maximum of all: b need not shrink */
+    double shrink = exp(a.m - b.m), old = a.O[0],
+           new = b.O[0]; /* tile 1 has the maximum of all: b need not shrink */
     section("The same, with one mistake");
     Table table = {0};
     table_row(&table, "what is done|<O / l|is");
@@ -56,11 +61,13 @@ static void with_one_mistake(void) {
         const char *name, *formula;
         double is;
     } rows[] = {
-        {"right", "(0.5 * 25 + 40) / (0.5 * 1.5 + 1.25)", (shrink * old + new) / (shrink * a.l + b.l)},
+        {"right", "(0.5 * 25 + 40) / (0.5 * 1.5 + 1.25)",
+         (shrink * old + new) / (shrink * a.l + b.l)},
         {"O not rescaled", "(25 + 40) / (0.5 * 1.5 + 1.25)", (old + new) / (shrink * a.l + b.l)},
         {"l not rescaled", "(0.5 * 25 + 40) / (1.5 + 1.25)", (shrink * old + new) / (a.l + b.l)},
         {"nothing rescaled", "(25 + 40) / (1.5 + 1.25)", (old + new) / (a.l + b.l)},
-        {"rescaled upwards", "(2 * 25 + 40) / (2 * 1.5 + 1.25)", (old / shrink + new) / (a.l / shrink + b.l)},
+        {"rescaled upwards", "(2 * 25 + 40) / (2 * 1.5 + 1.25)",
+         (old / shrink + new) / (a.l / shrink + b.l)},
         {"tiles averaged", "(25 / 1.5 + 40 / 1.25) / 2", (old / a.l + new / b.l) / 2},
         {"never divided", "0.5 * 25 + 40", shrink * old + new}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -92,12 +99,14 @@ static void any_cut(void) {
         Carried c = read_tiles(0, KEYS, tile, 0);
         table_row(&table, "tiles of %d|%.2f|", tile, c.O[0] / c.l);
     }
-    Carried a = read_tiles(0, TILE, TILE, 0), b = read_tiles(TILE, TILE, TILE, 0), ab = merge(a, b), ba = merge(b, a);
+    Carried a = read_tiles(0, TILE, TILE, 0), b = read_tiles(TILE, TILE, TILE, 0), ab = merge(a, b),
+            ba = merge(b, a);
     table_row(&table, "two halves apart, then merged|%.2f|", ab.O[0] / ab.l);
     table_row(&table, "the same, the other way round|%.2f|", ba.O[0] / ba.l);
     for (float more = -10000; more <= 10000; more += 10000) {
         Carried c = read_tiles(0, KEYS, TILE, more);
-        table_row(&table, "tiles of %d, scores %+.0f|%.2f|%.2f", TILE, more, c.O[0] / c.l, without_maximum(more));
+        table_row(&table, "tiles of %d, scores %+.0f|%.2f|%.2f", TILE, more, c.O[0] / c.l,
+                  without_maximum(more));
     }
     table_print(&table, stdout);
 }
@@ -108,7 +117,8 @@ static void any_cut(void) {
 static void last_query(const Sentence *s) {
     enum { FOUR = 4 };
     int T = s->T, D = s->D;
-    const float(*q)[D] = sentence_tensor(s, "head/q", 2, T, D), (*k)[D] = sentence_tensor(s, "head/k", 2, T, D);
+    const float(*q)[D] = sentence_tensor(s, "head/q", 2, T, D),
+          (*k)[D] = sentence_tensor(s, "head/k", 2, T, D);
     const float(*v)[D] = sentence_tensor(s, "head/v", 2, T, D);
     const float(*expected)[D] = sentence_tensor(s, "head/out", 2, T, D);
     const float(*scores)[T] = sentence_tensor(s, "head/scores", 2, T, T);
@@ -122,13 +132,14 @@ static void last_query(const Sentence *s) {
         char tokens[64] = "";
         double before = m, largest = -INFINITY;
         for (int j = 0; j < n; j++) {
-            snprintf(tokens + strlen(tokens), sizeof tokens - strlen(tokens), " %s", s->token[s0 + j]);
+            snprintf(tokens + strlen(tokens), sizeof tokens - strlen(tokens), " %s",
+                     s->token[s0 + j]);
             largest = fmax(largest, scores[T - 1][s0 + j]);
         }
         online_softmax_tile(n, D, &m, &l, O, q[T - 1], k + s0, v + s0);
         double weight = s0 + n > s->owner ? exp(scores[T - 1][s->owner] - m) / l : 0;
-        table_row(&table, "%d|%s|%.2f|%.2f|%.4f|%.2f|%.2f", s0 / FOUR, tokens + 1, largest, m, exp(before - m), l,
-                  weight);
+        table_row(&table, "%d|%s|%.2f|%.2f|%.4f|%.2f|%.2f", s0 / FOUR, tokens + 1, largest, m,
+                  exp(before - m), l, weight);
     }
     table_print(&table, stdout);
     float out[D];
@@ -148,7 +159,8 @@ static void row_of_pieces(Table *table, const char *name, const Sentence *s, int
         int n = T - t < piece ? T - t : piece;
         flash_attention(n, t + n, H, KV, D, out + t, q + t, k, v);
     }
-    int count = T * H * D, far = sentence_count_mismatches(5, count, (const float *)out, (const float *)expected);
+    int count = T * H * D,
+        far = sentence_count_mismatches(5, count, (const float *)out, (const float *)expected);
     table_row(table, "%s|%d|%d|%d", name, calls, count, far);
 }
 

@@ -26,8 +26,8 @@ static const json_t *value_of(const Object *object, const char *key) {
 
 /* fail()s with the value as JSON spells it: whatever it is, it stays on one line. */
 static _Noreturn void refuse(const Object *object, const char *key, const char *why) {
-    const char *value =
-        json_dumps(json_object_get(object->json, key), JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT);
+    const char *value = json_dumps(json_object_get(object->json, key),
+                                   JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT);
     fail("%s: %s%s is %.60s: %s", object->path, object->place, key, value ? value : "missing", why);
 }
 
@@ -73,8 +73,8 @@ static const char *text_or(const Object *object, const char *key, const char *ot
     return json_string_value(value);
 }
 
-/* Whether it is a Mistral, which is a Llama but for its sliding_window; anything else is refused. Some early Llamas
- * spell it LLaMA. */
+/* Whether it is a Mistral, which is a Llama but for its sliding_window; anything else is refused.
+ * Some early Llamas spell it LLaMA. */
 static bool is_mistral(const Object *config) {
     const json_t *architecture = json_array_get(value_of(config, "architectures"), 0);
     const char *type = text_or(config, "model_type", architecture ? "llama" : NULL);
@@ -83,9 +83,11 @@ static bool is_mistral(const Object *config) {
     if (!mistral && strcmp(type, "llama") != 0)
         refuse(config, "model_type", "this decoder runs \"llama\" and \"mistral\"");
     const char *model = mistral ? "MistralForCausalLM" : "LlamaForCausalLM";
-    if (architecture && (!json_is_string(architecture) || strcasecmp(json_string_value(architecture), model) != 0))
-        refuse(config, "architectures",
-               "this decoder runs LlamaForCausalLM and MistralForCausalLM, each with its model_type");
+    if (architecture &&
+        (!json_is_string(architecture) || strcasecmp(json_string_value(architecture), model) != 0))
+        refuse(
+            config, "architectures",
+            "this decoder runs LlamaForCausalLM and MistralForCausalLM, each with its model_type");
     return mistral;
 }
 
@@ -100,7 +102,8 @@ static void require_llama(const Object *config) {
             refuse(config, "layer_types", "a Llama's are all full_attention");
     }
     if (value_of(config, "quantization_config"))
-        refuse(config, "quantization_config", "these weights are quantized; fetch them in BF16, F16 or F32");
+        refuse(config, "quantization_config",
+               "these weights are quantized; fetch them in BF16, F16 or F32");
 }
 
 static RopeType rope_type(const Object *rope) {
@@ -129,9 +132,9 @@ static float *factors(const Object *rope, const char *key, int D) {
     return factors;
 }
 
-/* rope_parameters since transformers 5, rope_scaling with rope_theta outside of it before. Where a file has
- * both spellings, transformers follows the old one, unless it is empty. Source: RotaryEmbeddingConfigMixin
- * in modeling_rope_utils.py. */
+/* rope_parameters since transformers 5, rope_scaling with rope_theta outside of it before. Where a
+ * file has both spellings, transformers follows the old one, unless it is empty. Source:
+ * RotaryEmbeddingConfigMixin in modeling_rope_utils.py. */
 static RopeParameters read_rope(const Object *config, int D, int max_positions) {
     const json_t *scaling = value_of(config, "rope_scaling");
     const bool old = scaling && !(json_is_object(scaling) && json_object_size(scaling) == 0);
@@ -149,17 +152,20 @@ static RopeParameters read_rope(const Object *config, int D, int max_positions) 
     if (p.rope_type == ROPE_DEFAULT) return p;
     p.original_max_position_embeddings = whole_or(
         config, "original_max_position_embeddings",
-        whole_or(&rope, "original_max_position_embeddings", max_positions, 1, MOST_POSITIONS), 1, MOST_POSITIONS);
+        whole_or(&rope, "original_max_position_embeddings", max_positions, 1, MOST_POSITIONS), 1,
+        MOST_POSITIONS);
     if (p.rope_type == ROPE_YARN || p.rope_type == ROPE_LONGROPE)
-        p.factor = number_or(&rope, "factor", (double)max_positions / p.original_max_position_embeddings, 0);
-    else
-        p.factor = number(&rope, "factor", 0);
+        p.factor = number_or(&rope, "factor",
+                             (double)max_positions / p.original_max_position_embeddings, 0);
+    else p.factor = number(&rope, "factor", 0);
     if (p.rope_type == ROPE_LLAMA3) {
         p.low_freq_factor = number(&rope, "low_freq_factor", 0);
         p.high_freq_factor = number(&rope, "high_freq_factor", p.low_freq_factor);
     }
-    if (p.rope_type == ROPE_LONGROPE)
-        p.short_factor = factors(&rope, "short_factor", D), p.long_factor = factors(&rope, "long_factor", D);
+    if (p.rope_type == ROPE_LONGROPE) {
+        p.short_factor = factors(&rope, "short_factor", D);
+        p.long_factor = factors(&rope, "long_factor", D);
+    }
     p.beta_fast = number_or(&rope, "beta_fast", 0, 0);
     p.beta_slow = number_or(&rope, "beta_slow", 0, 0);
     p.attention_factor = number_or(&rope, "attention_factor", 0, 0);
@@ -177,7 +183,8 @@ static void read_eos(const Object *object, Config *config) {
         config->eos_count = config->eos[0] >= 0;
         return;
     }
-    if (json_array_size(value) > CONFIG_EOS) refuse(object, "eos_token_id", "more ends than this reader takes");
+    if (json_array_size(value) > CONFIG_EOS)
+        refuse(object, "eos_token_id", "more ends than this reader takes");
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *id = json_array_get(value, i);
         if (!json_is_whole(id, 0, INT_MAX))
@@ -220,7 +227,9 @@ static void read_sizes(const Object *object, Config *c) {
 }
 
 /* Editors of Windows mark a text in UTF-8 by three bytes before it, which JSON does not know. */
-static size_t mark_before(const char *text) { return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; }
+static size_t mark_before(const char *text) {
+    return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
 
 static json_t *open_by(json_t *read(const char *, size_t, json_error_t *), const char *path) {
     size_t length;
@@ -247,9 +256,11 @@ Config config_read(const char *path) {
     require_llama(&object);
     read_sizes(&object, &config);
     config.sliding_window = read_window(&object, mistral);
-    config.max_position_embeddings = whole_or(&object, "max_position_embeddings", 2048, 1, MOST_POSITIONS);
+    config.max_position_embeddings =
+        whole_or(&object, "max_position_embeddings", 2048, 1, MOST_POSITIONS);
     config.rms_norm_eps = number_or(&object, "rms_norm_eps", 1e-6, 0);
-    if (config.rms_norm_eps >= 1) refuse(&object, "rms_norm_eps", "it must be a small number, such as 1e-05");
+    if (config.rms_norm_eps >= 1)
+        refuse(&object, "rms_norm_eps", "it must be a small number, such as 1e-05");
     config.tie_word_embeddings = yes_or_no(&object, "tie_word_embeddings", false);
     config.attention_bias = yes_or_no(&object, "attention_bias", false);
     config.mlp_bias = yes_or_no(&object, "mlp_bias", false);
@@ -263,18 +274,24 @@ Config config_read(const char *path) {
     return config;
 }
 
-void config_free(Config *config) { free((float *)config->rope.short_factor), free((float *)config->rope.long_factor); }
+void config_free(Config *config) {
+    free((float *)config->rope.short_factor);
+    free((float *)config->rope.long_factor);
+}
 
 /* ------------------------------------------------------------------ what follows from it */
 
 void config_complete_heads(const char *path, Config *c) {
     if (!c->D && c->C % c->H)
-        fail("%s: a width of %d is no multiple of its %d heads, and none is given for a head", path, c->C, c->H);
+        fail("%s: a width of %d is no multiple of its %d heads, and none is given for a head", path,
+             c->C, c->H);
     if (!c->D) c->D = c->C / c->H;
-    if (c->D % 2) fail("%s: heads are %d wide: RoPE turns pairs, the width must be even", path, c->D);
+    if (c->D % 2)
+        fail("%s: heads are %d wide: RoPE turns pairs, the width must be even", path, c->D);
     if (c->D > MOST_HEAD || c->D > MOST_WIDTH / c->H)
         fail("%s: %d heads of width %d are more than this decoder takes", path, c->H, c->D);
-    if (c->H % c->KV) fail("%s: %d heads cannot share %d key/value heads evenly", path, c->H, c->KV);
+    if (c->H % c->KV)
+        fail("%s: %d heads cannot share %d key/value heads evenly", path, c->H, c->KV);
 }
 
 int config_context(const Config *config) {
@@ -286,12 +303,14 @@ int config_context(const Config *config) {
 
 const char *config_limit(const Config *config) {
     return config_context(config) == config->sliding_window
-               ? "its sliding_window: what a longer text needs, attention that forgets, this decoder does not compute"
+               ? "its sliding_window: what a longer text needs, attention that forgets, this "
+                 "decoder does not compute"
                : "all that this model was made for";
 }
 
 int64_t config_parameters(const Config *config) {
-    int64_t C = config->C, F = config->F, H = config->H, KV = config->KV, D = config->D, V = config->V;
+    int64_t C = config->C, F = config->F, H = config->H, KV = config->KV, D = config->D,
+            V = config->V;
     int64_t layer = 2 * C * H * D + 2 * C * KV * D + 3 * C * F + 2 * C;
     if (config->attention_bias) layer += H * D + 2 * KV * D + C;
     if (config->mlp_bias) layer += 2 * F + C;

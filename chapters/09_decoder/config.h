@@ -1,7 +1,8 @@
 /* Chapter 9: what a Llama is, in fifteen numbers: config.json.
  *
- * Whatever this decoder does not compute is refused by name, never guessed: another architecture, another
- * activation, another scaling of RoPE. Every size is checked here, before anything is multiplied or allocated. */
+ * Whatever this decoder does not compute is refused by name, never guessed: another architecture,
+ * another activation, another scaling of RoPE. Every size is checked here, before anything is
+ * multiplied or allocated. */
 #ifndef CONFIG_H
 #define CONFIG_H
 
@@ -10,7 +11,8 @@
 
 enum {
     CONFIG_EOS = 16,
-    /* Sizes beyond these are lies: within them, a count of a model's weights is far from overflowing 64 bits. */
+    /* Sizes beyond these are lies: within them, a count of a model's weights is far from
+       overflowing 64 bits. */
     MOST_WIDTH = 1 << 22,
     MOST_LAYERS = 1 << 10,
     MOST_HEAD = 1 << 12,
@@ -26,24 +28,25 @@ typedef struct {
     int max_position_embeddings; /* positions that the model was made for */
     int sliding_window;          /* a token sees so many, itself the last; 0: all */
     double rms_norm_eps;
-    bool tie_word_embeddings;    /* lm_head is embed_tokens */
+    bool tie_word_embeddings;      /* lm_head is embed_tokens */
     bool attention_bias, mlp_bias; /* the projections add one: in none of Meta's Llamas */
     RopeParameters rope;
-    int pad;                     /* pad_token_id, or -1 */
+    int pad;                        /* pad_token_id, or -1 */
     int eos_count, eos[CONFIG_EOS]; /* eos_token_id: any of them ends a text */
-    DType dtype;                 /* of the weights, as config.json says: the files decide */
+    DType dtype;                    /* of the weights, as config.json says: the files decide */
 } Config;
 
 /* A JSON file's value, as jansson has it, or fail(). */
 struct json_t *json_open(const char *path);
 struct json_t *json_open_reals(const char *path); /* as json_read_reals() does */
 
-/* Reads a config.json, or fail(). What it leaves out is what LlamaConfig of transformers takes for it; the sizes it
- * must give. */
+/* Reads a config.json, or fail(). What it leaves out is what LlamaConfig of transformers takes for
+ * it; the sizes it must give. */
 Config config_read(const char *path);
 void config_free(Config *config); /* longrope's factors */
 
-/* The ends, eos_token_id, that the JSON of another file says, if it says any: generation_config.json. */
+/* The ends, eos_token_id, that the JSON of another file says, if it says any:
+ * generation_config.json. */
 void config_read_ends(const char *path, const struct json_t *json, Config *config);
 
 /* Checks the heads, wherever a model's sizes come from: sets D where it is still 0, and fail()s

@@ -14,12 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ the stream, from half layer to half layer */
+/* ---------------------------------------------------- the stream, from half layer to half layer */
 
 /* The probability of every token to come after a row of the stream. */
 static void foretell(const Model *model, int C, int V, float p[V], const float x[C]) {
     float normed[1][C], logits[1][V];
-    rms_norm(1, C, normed, (const float(*)[C])x, model->norm, NULL, (float)model->config.rms_norm_eps);
+    rms_norm(1, C, normed, (const float(*)[C])x, model->norm, NULL,
+             (float)model->config.rms_norm_eps);
     linear_tensor(1, C, V, logits, normed, &model->lm_head);
     softmax(1, V, (float(*)[V])p, logits);
 }
@@ -35,13 +36,16 @@ static const char *step_name(char name[static 32], int stage) {
     return name;
 }
 
-/* For each step: one number of the last row with what is added to it, and how many rows the additions point against. */
+/* For each step: one number of the last row with what is added to it, and how many rows the
+ * additions point against. */
 static void additions(const char *data, const Sentence *s, int T, int C, const float x[][T][C]) {
     enum { FEATURE = 2 };
     char name[32];
     Table table = {0};
     Output file = {0};
-    if (data) file = data_open(data, "09_residual", "step, position, size of what is added over the stream's, cosine");
+    if (data)
+        file = data_open(data, "09_residual",
+                         "step, position, size of what is added over the stream's, cosine");
     table_row(&table, "step|x[%d]|is added|size of x|of what is added|points against x", FEATURE);
     for (int stage = 1; stage <= 2 * s->L; stage++) {
         int against = 0;
@@ -50,14 +54,15 @@ static void additions(const char *data, const Sentence *s, int T, int C, const f
             const float *before = x[stage - 1][t], *after = x[stage][t];
             float added[C];
             for (int i = 0; i < C; i++) added[i] = after[i] - before[i];
-            size = sqrt(dot(C, before, before) / C), of_added = sqrt(dot(C, added, added) / C);
+            size = sqrt(dot(C, before, before) / C);
+            of_added = sqrt(dot(C, added, added) / C);
             double cosine = dot(C, before, added) / (C * size * of_added);
             against += cosine < 0;
             if (data) fprintf(file.file, "%d %d %.5g %.5g\n", stage, t, of_added / size, cosine);
         }
         float before = x[stage - 1][T - 1][FEATURE], after = x[stage][T - 1][FEATURE];
-        table_row(&table, "%s|%.2f|%+.2f|%.2f|%.2f|%d of %d rows", step_name(name, stage), before, after - before, size,
-                  of_added, against, T);
+        table_row(&table, "%s|%.2f|%+.2f|%.2f|%.2f|%d of %d rows", step_name(name, stage), before,
+                  after - before, size, of_added, against, T);
     }
     if (data) output_close(&file);
     section("What is added to the last row");
@@ -97,10 +102,12 @@ static double probability(const Model *model, const Sentence *s) {
  * columns of W_o: zeros there remove the head. */
 static double without_heads(Model *model, const Sentence *s, int l, int first, int count) {
     Tensor *o_proj = &model->layers[l].o_proj, whole = *o_proj;
-    size_t number = dtype_size(whole.dtype), head = (size_t)s->D * number, row = (size_t)s->H * head;
+    size_t number = dtype_size(whole.dtype), head = (size_t)s->D * number,
+           row = (size_t)s->H * head;
     char *silent = xmalloc(tensor_bytes(&whole));
     memcpy(silent, whole.data, tensor_bytes(&whole));
-    for (int i = 0; i < s->C; i++) memset(silent + (size_t)i * row + (size_t)first * head, 0, (size_t)count * head);
+    for (int i = 0; i < s->C; i++)
+        memset(silent + (size_t)i * row + (size_t)first * head, 0, (size_t)count * head);
     o_proj->data = silent;
     double p = probability(model, s);
     *o_proj = whole;
@@ -118,8 +125,9 @@ static void heads(const char *data, Model *model, const Sentence *s) {
     Table table = {0};
     Output file = {0};
     if (data)
-        file = data_open(data, "09_head",
-                         "layer, head, largest weight, weight of Anna, Anna without the layer, where it looks");
+        file = data_open(
+            data, "09_head",
+            "layer, head, largest weight, weight of Anna, Anna without the layer, where it looks");
     table_row(&table, "layer|without head 0|head 1|head 2|head 3|head 4|head 5|all six");
     for (int l = 0; l < s->L; l++) {
         double p[s->H], none = without_heads(model, s, l, 0, s->H);
@@ -131,10 +139,11 @@ static void heads(const char *data, Model *model, const Sentence *s) {
                 if (last[t] > last[most]) most = t;
             p[h] = without_heads(model, s, l, h, 1);
             if (data)
-                fprintf(file.file, "%d %d %.5f %.5f %.5f \"%s\"\n", l, h, last[most], last[s->owner], none,
-                        s->token[most]);
+                fprintf(file.file, "%d %d %.5f %.5f %.5f \"%s\"\n", l, h, last[most],
+                        last[s->owner], none, s->token[most]);
         }
-        table_row(&table, "%d|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", l, p[0], p[1], p[2], p[3], p[4], p[5], none);
+        table_row(&table, "%d|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", l, p[0], p[1], p[2], p[3], p[4],
+                  p[5], none);
     }
     if (data) output_close(&file);
     section("How likely Anna is without one head");
@@ -151,5 +160,6 @@ int main(int argc, char **argv) {
     additions(data, &s, s.T, s.C, stream);
     foretold(&model, &s, s.T, s.C, stream);
     heads(data, &model, &s);
-    sentence_close(&s), model_close(&model);
+    sentence_close(&s);
+    model_close(&model);
 }

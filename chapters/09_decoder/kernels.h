@@ -1,5 +1,6 @@
-/* The kernels that a decoder is made of. Where an operation can be computed in two ways, each way has a name
- * of its own, and a table of kernels chooses: reference_kernels holds those of the lessons. */
+/* The kernels that a decoder is made of. Where an operation can be computed in two ways, each way
+ * has a name of its own, and a table of kernels chooses: reference_kernels holds those of the
+ * lessons. */
 #ifndef KERNELS_H
 #define KERNELS_H
 

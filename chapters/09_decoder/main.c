@@ -1,4 +1,5 @@
-/* Chapter 9: the decoder. The module tree, the family in numbers, and the course's sentence from tokens to logits. */
+/* Chapter 9: the decoder. The module tree, the family in numbers, and the course's sentence from
+ * tokens to logits. */
 #include "06_grouped_query/grouped_query.h"
 #include "09_decoder/model_summary.h"
 #include "09_decoder/presets.h"
@@ -16,13 +17,14 @@
 
 static void print_family(void) {
     Table table = {0};
-    table_row(&table, "model|C|F|layers|heads|KV heads|V|parameters|weights, GiB|KV bytes a token|context");
+    table_row(&table,
+              "model|C|F|layers|heads|KV heads|V|parameters|weights, GiB|KV bytes a token|context");
     for (const char *const *name = config_names(); *name; name++) {
         Config c = config_preset(*name);
         int64_t all = config_parameters(&c);
-        table_row(&table, "%s|%d|%d|%d|%d|%d|%d|%" PRId64 "|%.1f|%ld|%d", *name, c.C, c.F, c.L, c.H, c.KV, c.V, all,
-                  (double)all * (double)dtype_size(c.dtype) / 0x1p30, kv_bytes_per_token(c.L, c.KV, c.D, 2),
-                  c.max_position_embeddings);
+        table_row(&table, "%s|%d|%d|%d|%d|%d|%d|%" PRId64 "|%.1f|%ld|%d", *name, c.C, c.F, c.L, c.H,
+                  c.KV, c.V, all, (double)all * (double)dtype_size(c.dtype) / 0x1p30,
+                  kv_bytes_per_token(c.L, c.KV, c.D, 2), c.max_position_embeddings);
     }
     table_print(&table, stdout);
 }
@@ -62,23 +64,27 @@ static void read_the_sentence(const Model *model, const Sentence *s) {
     float(*stages)[T][C] = xmalloc(sizeof(float[2 * L + 2][T][C])), logits[V];
     Stream stream = {T, stages[0][0]};
     Decoder decoder = decoder_new(model, &reference_kernels, T);
-    decoder.hook = keep, decoder.context = &stream;
+    decoder.hook = keep;
+    decoder.context = &stream;
     decoder_eval(&decoder, T, s->ids);
     decoder_logits(&decoder, logits);
 
     Table table = {0};
-    table_row(&table, "after|shape|size of the first row|of the others|farther than 0.001 from PyTorch's");
+    table_row(&table,
+              "after|shape|size of the first row|of the others|farther than 0.001 from PyTorch's");
     for (int n = 0; n < 2 * L + 2; n++) {
         char text[32];
         double others = 0;
         for (int t = 1; t < T; t++) others += rms(C, stages[n][t]) / (T - 1);
-        table_row(&table, "%s|[%d, %d]|%.2f|%.2f|%d of %d", stage_text(text, n, L), T, C, rms(C, stages[n][0]),
-                  others, count_far(0.001, T * C, stages[n][0], expected[n][0]), T * C);
+        table_row(&table, "%s|[%d, %d]|%.2f|%.2f|%d of %d", stage_text(text, n, L), T, C,
+                  rms(C, stages[n][0]), others,
+                  count_far(0.001, T * C, stages[n][0], expected[n][0]), T * C);
     }
     table_row(&table, "logits of the last token|[%d]|%.2f||%d of %d", V, rms(V, logits),
               count_far(0.001, V, logits, sentence_tensor(s, "logits", 1, V)), V);
     table_print(&table, stdout);
-    decoder_free(&decoder), free(stages);
+    decoder_free(&decoder);
+    free(stages);
 }
 
 /* For each head, the token that the last token attends to most: the last token has to predict
@@ -99,8 +105,8 @@ static void print_heads(const Model *model, const Sentence *s) {
         }
     table_print(&table, stdout);
     head_weights(model, &run, s->layer, s->head, weights);
-    printf("Head %d of layer %d looks at the answer, token %d, with a weight of %.2f.\n", s->head, s->layer, s->owner,
-           weights[T - 1][s->owner]);
+    printf("Head %d of layer %d looks at the answer, token %d, with a weight of %.2f.\n", s->head,
+           s->layer, s->owner, weights[T - 1][s->owner]);
     hidden_states_free(&run);
 }
 
@@ -118,14 +124,17 @@ static void demonstrate(void) {
     read_the_sentence(&model, &sentence);
     section("Who has the red ball?");
     print_heads(&model, &sentence);
-    sentence_close(&sentence), model_close(&model);
+    sentence_close(&sentence);
+    model_close(&model);
 }
 
 int main(int argc, char **argv) {
     /* Options are those of build/inspect, which runs models of any format. */
     bool asks_for_help = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
     if (argc > 1 && !asks_for_help) run_instead("inspect", argv);
-    no_options(argc, argv, "Chapter 9, the decoder: a demonstration. Your own checkpoints: build/inspect --help.");
+    no_options(
+        argc, argv,
+        "Chapter 9, the decoder: a demonstration. Your own checkpoints: build/inspect --help.");
     demonstrate();
     return 0;
 }

@@ -83,8 +83,8 @@ static _Noreturn void refuse_pickled_weights(const char *folder) {
     static const char *const names[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
     for (int i = 0; i < 2; i++)
         if (model_has_file(folder, names[i]))
-            fail("%s: it holds %s and no model.safetensors. transformers writes one beside it: "
-                 CONVERT,
+            fail("%s: it holds %s and no model.safetensors. transformers writes one beside "
+                 "it: " CONVERT,
                  folder, names[i], "auto", shell_word(folder), shell_word(folder));
     fail("%s: it holds neither model.safetensors nor model.safetensors.index.json", folder);
 }
@@ -111,17 +111,17 @@ static void close_weight_files(void *files) {
 /* ------------------------------------------------------------------ a model */
 
 static const TensorNames names = {"model.embed_tokens",
-                            "lm_head",
-                            "model.norm",
-                            "model.layers.%d.input_layernorm",
-                            "model.layers.%d.self_attn.q_proj",
-                            "model.layers.%d.self_attn.k_proj",
-                            "model.layers.%d.self_attn.v_proj",
-                            "model.layers.%d.self_attn.o_proj",
-                            "model.layers.%d.post_attention_layernorm",
-                            "model.layers.%d.mlp.gate_proj",
-                            "model.layers.%d.mlp.up_proj",
-                            "model.layers.%d.mlp.down_proj"};
+                                  "lm_head",
+                                  "model.norm",
+                                  "model.layers.%d.input_layernorm",
+                                  "model.layers.%d.self_attn.q_proj",
+                                  "model.layers.%d.self_attn.k_proj",
+                                  "model.layers.%d.self_attn.v_proj",
+                                  "model.layers.%d.self_attn.o_proj",
+                                  "model.layers.%d.post_attention_layernorm",
+                                  "model.layers.%d.mlp.gate_proj",
+                                  "model.layers.%d.mlp.up_proj",
+                                  "model.layers.%d.mlp.down_proj"};
 
 /* The tensors of all shards. */
 static Weights all_tensors(const Shards *s, const char *folder) {

@@ -12,12 +12,12 @@
 #include "09_decoder/config.h"
 
 typedef struct {
-    Tensor q_proj, k_proj, v_proj, o_proj;             /* [H D][C], [KV D][C], [KV D][C], [C][H D] */
-    Tensor gate_proj, up_proj, down_proj;              /* [F][C], [F][C], [C][F] */
+    Tensor q_proj, k_proj, v_proj, o_proj; /* [H D][C], [KV D][C], [KV D][C], [C][H D] */
+    Tensor gate_proj, up_proj, down_proj;  /* [F][C], [F][C], [C][F] */
     float *input_layernorm, *post_attention_layernorm; /* [C], in float32 */
     /* Biases are NULL in all of Meta's Llamas. */
-    float *q_bias, *k_bias, *v_bias, *o_bias;          /* [H D], [KV D], [KV D], [C] */
-    float *gate_bias, *up_bias, *down_bias;            /* [F], [F], [C] */
+    float *q_bias, *k_bias, *v_bias, *o_bias; /* [H D], [KV D], [KV D], [C] */
+    float *gate_bias, *up_bias, *down_bias;   /* [F], [F], [C] */
 } Layer;
 
 typedef struct {

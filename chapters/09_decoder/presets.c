@@ -13,13 +13,20 @@ static const struct {
     int generation, sizes, context;
     double eps;
 } family[] = {
-    {"llama-1-7b", LLAMA1, LLAMA_7B, 0, 1e-6},        {"llama-1-13b", LLAMA1, LLAMA_13B, 0, 1e-6},
-    {"llama-1-33b", LLAMA1, LLAMA1_33B, 0, 1e-6},     {"llama-1-65b", LLAMA1, LLAMA1_65B, 0, 1e-5},
-    {"llama-2-7b", LLAMA2, LLAMA_7B, 1, 1e-5},        {"llama-2-13b", LLAMA2, LLAMA_13B, 1, 1e-5},
-    {"llama-2-70b", LLAMA2, LLAMA2_70B, 0, 1e-5},     {"llama-3-8b", LLAMA3, LLAMA3_8B, 0, 1e-5},
-    {"llama-3-70b", LLAMA3, LLAMA3_70B, 0, 1e-5},     {"llama-3.1-8b", LLAMA31, LLAMA3_8B, 1, 1e-5},
-    {"llama-3.1-70b", LLAMA31, LLAMA3_70B, 1, 1e-5},  {"llama-3.1-405b", LLAMA31, LLAMA31_405B, 0, 1e-5},
-    {"llama-3.2-1b", LLAMA32, LLAMA32_1B, 0, 1e-5},   {"llama-3.2-3b", LLAMA32, LLAMA32_3B, 0, 1e-5},
+    {"llama-1-7b", LLAMA1, LLAMA_7B, 0, 1e-6},
+    {"llama-1-13b", LLAMA1, LLAMA_13B, 0, 1e-6},
+    {"llama-1-33b", LLAMA1, LLAMA1_33B, 0, 1e-6},
+    {"llama-1-65b", LLAMA1, LLAMA1_65B, 0, 1e-5},
+    {"llama-2-7b", LLAMA2, LLAMA_7B, 1, 1e-5},
+    {"llama-2-13b", LLAMA2, LLAMA_13B, 1, 1e-5},
+    {"llama-2-70b", LLAMA2, LLAMA2_70B, 0, 1e-5},
+    {"llama-3-8b", LLAMA3, LLAMA3_8B, 0, 1e-5},
+    {"llama-3-70b", LLAMA3, LLAMA3_70B, 0, 1e-5},
+    {"llama-3.1-8b", LLAMA31, LLAMA3_8B, 1, 1e-5},
+    {"llama-3.1-70b", LLAMA31, LLAMA3_70B, 1, 1e-5},
+    {"llama-3.1-405b", LLAMA31, LLAMA31_405B, 0, 1e-5},
+    {"llama-3.2-1b", LLAMA32, LLAMA32_1B, 0, 1e-5},
+    {"llama-3.2-3b", LLAMA32, LLAMA32_3B, 0, 1e-5},
 };
 
 /* The settings that all models of a generation share. */
@@ -28,10 +35,8 @@ static const struct {
     DType dtype;
     int eos; /* eos_token_id */
 } generations[] = {
-    [LLAMA1] = {1e4, 0, F16, 2},
-    [LLAMA2] = {1e4, 0, F16, 2},
-    [LLAMA3] = {5e5, 0, BF16, 128001},
-    [LLAMA31] = {5e5, 8, BF16, 128001},
+    [LLAMA1] = {1e4, 0, F16, 2},         [LLAMA2] = {1e4, 0, F16, 2},
+    [LLAMA3] = {5e5, 0, BF16, 128001},   [LLAMA31] = {5e5, 8, BF16, 128001},
     [LLAMA32] = {5e5, 32, BF16, 128001},
 };
 
@@ -47,7 +52,8 @@ static _Noreturn void name_the_family(const char *wrong) {
     char names[512];
     int length = 0;
     for (int i = 0; i < MEMBERS; i++)
-        length += snprintf(names + length, sizeof names - (size_t)length, "%s%s", i ? ", " : "", family[i].name);
+        length += snprintf(names + length, sizeof names - (size_t)length, "%s%s", i ? ", " : "",
+                           family[i].name);
     fail("%s is neither a model's folder or file nor one of %s", wrong, names);
 }
 

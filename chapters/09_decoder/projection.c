@@ -8,7 +8,8 @@ static double dot(int n, const float a[n], const float b[n]) {
 }
 
 /* A piece of a row of the weight is widened once, and meets all rows of x. */
-void linear_tensor(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in], const Tensor *weight) {
+void linear_tensor(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
+                   const Tensor *weight) {
     enum { PIECE = 1024 }; /* of blocks, whole ones */
 #pragma omp parallel for if ((double)in * out > 1e5)
     for (int o = 0; o < out; o++) {

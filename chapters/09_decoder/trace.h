@@ -12,14 +12,16 @@ typedef struct {
 } HiddenStates;
 
 /* Reads the text at once, with these kernels. More tokens than the model's context are refused. */
-HiddenStates record_hidden_states(const Model *model, const Kernels *kernels, int T, const int ids[T]);
+HiddenStates record_hidden_states(const Model *model, const Kernels *kernels, int T,
+                                  const int ids[T]);
 void hidden_states_free(HiddenStates *trace);
 
 /* "embed_tokens", "layers.0" …, "norm": in the buffer, or a constant. */
 const char *stage_name(char name[static 32], int stage, int stages);
 
-/* The weights of one head of layer l over the text: row t is what token t looks at. Computed once more, with chapter
- * 5's functions: the decoder's own attention never has them all. */
-void head_weights(const Model *model, const HiddenStates *trace, int l, int h, float weights[restrict trace->T][trace->T]);
+/* The weights of one head of layer l over the text: row t is what token t looks at. Computed once
+ * more, with chapter 5's functions: the decoder's own attention never has them all. */
+void head_weights(const Model *model, const HiddenStates *trace, int l, int h,
+                  float weights[restrict trace->T][trace->T]);
 
 #endif

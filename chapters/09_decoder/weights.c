@@ -10,13 +10,14 @@
 void name_list_add(NameList *list, const char *name) {
     size_t length = strlen(list->names);
     if (++list->count <= 4)
-        snprintf(list->names + length, sizeof list->names - length, "%s%.80s", length ? ", " : "", name);
+        snprintf(list->names + length, sizeof list->names - length, "%s%.80s", length ? ", " : "",
+                 name);
 }
 
 void name_list_fail_if_any(const NameList *list, const char *path, const char *what) {
     if (list->count == 0) return;
-    fail("%s: %d tensor%s %s: %s%s", path, list->count, list->count == 1 ? "" : "s", what, list->names,
-         list->count > 4 ? ", …" : "");
+    fail("%s: %d tensor%s %s: %s%s", path, list->count, list->count == 1 ? "" : "s", what,
+         list->names, list->count > 4 ? ", …" : "");
 }
 
 /* ------------------------------------------------------------------ a tensor by its name */
@@ -25,24 +26,33 @@ static int by_name(const void *left, const void *right) {
     return strcmp(((const Tensor *)left)->name, ((const Tensor *)right)->name);
 }
 
-Weights weights_new(const char *path, const char *config, const TensorNames *names, size_t count, Tensor *tensors) {
+Weights weights_new(const char *path, const char *config, const TensorNames *names, size_t count,
+                    Tensor *tensors) {
     qsort(tensors, count, sizeof *tensors, by_name);
     bool *taken = xmalloc(count * sizeof *taken);
     memset(taken, 0, count * sizeof *taken);
-    return (Weights){.path = path, .config = config, .names = names, .count = count, .tensors = tensors,
+    return (Weights){.path = path,
+                     .config = config,
+                     .names = names,
+                     .count = count,
+                     .tensors = tensors,
                      .used = taken};
 }
 
 const Tensor *weights_find(const Weights *weights, const char *name) {
-    return bsearch(&(Tensor){.name = name}, weights->tensors, weights->count, sizeof *weights->tensors, by_name);
+    return bsearch(&(Tensor){.name = name}, weights->tensors, weights->count,
+                   sizeof *weights->tensors, by_name);
 }
 
 static void check_type(const Weights *weights, const Tensor *tensor) {
-    if (tensor->quant_type || tensor->dtype == F32 || tensor->dtype == BF16 || tensor->dtype == F16) return;
+    if (tensor->quant_type || tensor->dtype == F32 || tensor->dtype == BF16 || tensor->dtype == F16)
+        return;
     if (tensor->dtype == F64)
-        fail("%s: %s is F64: this decoder takes F32, BF16 and F16. transformers converts it: " CONVERT, weights->path,
-             tensor->name, "float32", shell_word(weights->path), "NEW_FOLDER");
-    fail("%s: %s is %s: this decoder takes F32, BF16 and F16", weights->path, tensor->name, dtype_name(tensor->dtype));
+        fail("%s: %s is F64: this decoder takes F32, BF16 and F16. transformers converts "
+             "it: " CONVERT,
+             weights->path, tensor->name, "float32", shell_word(weights->path), "NEW_FOLDER");
+    fail("%s: %s is %s: this decoder takes F32, BF16 and F16", weights->path, tensor->name,
+         dtype_name(tensor->dtype));
 }
 
 Tensor weights_load_tensor(Weights *weights, int rows, int columns, const char *name) {
@@ -55,8 +65,9 @@ Tensor weights_load_tensor(Weights *weights, int rows, int columns, const char *
         return (Tensor){0};
     }
     if (tensor->rank != rank || memcmp(tensor->shape, wanted, (size_t)rank * sizeof *wanted) != 0)
-        fail("%s: %s is %s, but %s makes it %s", weights->path, name, shape_text(got, tensor->rank, tensor->shape),
-             weights->config, shape_text(right, rank, wanted));
+        fail("%s: %s is %s, but %s makes it %s", weights->path, name,
+             shape_text(got, tensor->rank, tensor->shape), weights->config,
+             shape_text(right, rank, wanted));
     check_type(weights, tensor);
     weights->used[tensor - weights->tensors] = true;
     return *tensor;
@@ -109,21 +120,27 @@ static void load_layer(Weights *weights, const Config *c, int l, Layer *layer) {
     layer->k_proj = load_matrix(weights, keys, C, names->k_proj, l);
     layer->v_proj = load_matrix(weights, keys, C, names->v_proj, l);
     layer->o_proj = load_matrix(weights, C, queries, names->o_proj, l);
-    layer->post_attention_layernorm = load_vector(weights, C, names->post_attention_layernorm, l, "weight");
+    layer->post_attention_layernorm =
+        load_vector(weights, C, names->post_attention_layernorm, l, "weight");
     layer->gate_proj = load_matrix(weights, F, C, names->gate_proj, l);
     layer->up_proj = load_matrix(weights, F, C, names->up_proj, l);
     layer->down_proj = load_matrix(weights, C, F, names->down_proj, l);
     load_biases(weights, c, l, layer);
 }
 
-/* Tied weights are one matrix with two names, and a file may have it under either, or under both. */
+/* Tied weights are one matrix with two names, and a file may have it under either, or under both.
+ */
 static void load_embedding(Weights *weights, Model *model) {
     int V = model->config.V, C = model->config.C;
     bool tied = model->config.tie_word_embeddings;
     char input[NAME], output[NAME];
-    name_of(input, weights->names->embed_tokens, 0, "weight"), name_of(output, weights->names->lm_head, 0, "weight");
-    model->embed_tokens = weights_load_tensor(weights, V, C, tied && !weights_find(weights, input) ? output : input);
-    model->lm_head = tied && !weights_find(weights, output) ? model->embed_tokens : weights_load_tensor(weights, V, C, output);
+    name_of(input, weights->names->embed_tokens, 0, "weight");
+    name_of(output, weights->names->lm_head, 0, "weight");
+    model->embed_tokens =
+        weights_load_tensor(weights, V, C, tied && !weights_find(weights, input) ? output : input);
+    model->lm_head = tied && !weights_find(weights, output)
+                         ? model->embed_tokens
+                         : weights_load_tensor(weights, V, C, output);
 }
 
 /* Early checkpoints hold RoPE's frequencies, which follow from the configuration. */
@@ -132,7 +149,8 @@ static bool is_stray(const char *name) { return name_ends_in(name, ".rotary_emb.
 static void refuse_the_rest(const Weights *weights) {
     NameList unexpected = {0};
     for (size_t i = 0; i < weights->count; i++)
-        if (!weights->used[i] && !is_stray(weights->tensors[i].name)) name_list_add(&unexpected, weights->tensors[i].name);
+        if (!weights->used[i] && !is_stray(weights->tensors[i].name))
+            name_list_add(&unexpected, weights->tensors[i].name);
     name_list_fail_if_any(&unexpected, weights->path, "of no Llama");
 }
 
@@ -142,8 +160,8 @@ static void refuse_other_names(const Weights *weights) {
     for (size_t i = 0; i < weights->count; i++)
         if (weights->used[i]) return;
     if (weights->count > 0)
-        fail("%s: its tensors have other names than a Llama's: \"%.80s\", and none is \"%.80s\"", weights->path,
-             weights->tensors[0].name, weights->names->embed_tokens);
+        fail("%s: its tensors have other names than a Llama's: \"%.80s\", and none is \"%.80s\"",
+             weights->path, weights->tensors[0].name, weights->names->embed_tokens);
 }
 
 void weights_load_model(Weights *weights, Model *model) {
@@ -154,7 +172,9 @@ void weights_load_model(Weights *weights, Model *model) {
     for (int l = 0; l < L; l++) load_layer(weights, &model->config, l, &model->layers[l]);
     model->norm = load_vector(weights, model->config.C, weights->names->norm, 0, "weight");
     refuse_other_names(weights);
-    name_list_fail_if_any(&weights->missing, weights->path, weights->missing.count == 1 ? "is missing" : "are missing");
+    name_list_fail_if_any(&weights->missing, weights->path,
+                          weights->missing.count == 1 ? "is missing" : "are missing");
     refuse_the_rest(weights);
-    free(weights->tensors), free(weights->used);
+    free(weights->tensors);
+    free(weights->used);
 }

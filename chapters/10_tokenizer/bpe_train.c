@@ -49,7 +49,7 @@ int bpe_train(int V, LearnedMerge token[restrict V], int n, int ids[n]) {
     strcpy(token['\n'].text, "\\n");
 
     for (int v = CHARACTERS; v < V; v++) {
-        int (*counts)[v] = (void *)room;
+        int(*counts)[v] = (void *)room;
         pair_counts(n, v, counts, ids);
         token[v] = most_frequent(v, counts, token);
         n = merge_pair(n, out, ids, token[v].left, token[v].right, v);

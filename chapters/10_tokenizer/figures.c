@@ -51,8 +51,8 @@ static void trees(const char *data, const LearnedMerge token[LESSON]) {
         data_open(data, "10_tokens", "x of the first letter of a token, and of its last");
     double x = 0;
     for (int w = 0; w < 2; w++, x += 1.5) {
-        int ids[LONGEST],
-            n = bpe_apply_merges(LESSON, token, characters_of(strlen(words[w]), words[w], ids), ids);
+        int ids[LONGEST], n = bpe_apply_merges(LESSON, token,
+                                               characters_of(strlen(words[w]), words[w], ids), ids);
         for (int i = 0; i < n; i++, x += 0.3) {
             double first = x;
             write_tree(nodes.file, edges.file, token, ids[i], &x);
@@ -68,14 +68,11 @@ static void trees(const char *data, const LearnedMerge token[LESSON]) {
 
 static const char other_english[] =
     "In the morning the children went to the river with bread and water, and an old man showed "
-    "them where the fish "
-    "were. \"Look there,\" he said, \"under that stone. If you stand still for a moment, they "
-    "will come out.\" The "
-    "youngest could not wait, threw a pebble, and all of them were gone. A language model reads a "
-    "text from left to "
-    "right and says at every place what comes next. It does not see letters. What it sees is a "
-    "list of numbers, each "
-    "of which stands for a piece.";
+    "them where the fish were. \"Look there,\" he said, \"under that stone. If you stand still for "
+    "a moment, they will come out.\" The youngest could not wait, threw a pebble, and all of them "
+    "were gone. A language model reads a text from left to right and says at every place what "
+    "comes next. It does not see letters. What it sees is a list of numbers, each of which stands "
+    "for a piece.";
 
 static void bytes_a_token(const char *data) {
     enum { V = 800, TEXTS = 3 };

@@ -14,7 +14,8 @@ static char *add_space_marks(const Tokenizer *t, size_t length, const char *text
     char *normal = xmalloc(3 * length + SPACE_LENGTH), *end = normal;
     const bool has_one = (length > 0 && text[0] == ' ') ||
                          (length >= SPACE_LENGTH && memcmp(text, SPACE_MARK, SPACE_LENGTH) == 0);
-    if ((t->prepend_scheme == PREPEND_ALWAYS || (t->prepend_scheme == PREPEND_FIRST && first)) && !(t->no_double_prefix && has_one))
+    if ((t->prepend_scheme == PREPEND_ALWAYS || (t->prepend_scheme == PREPEND_FIRST && first)) &&
+        !(t->no_double_prefix && has_one))
         end = put(end, SPACE_LENGTH, SPACE_MARK);
     for (size_t i = 0, n; i < length; i += n) {
         bool valid;

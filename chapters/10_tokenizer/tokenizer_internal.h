@@ -65,8 +65,8 @@ struct Tokenizer {
 
     /* SentencePiece's family alone: */
     PrependScheme prepend_scheme;
-    bool no_double_prefix;   /* a text that begins with a space gets no second one */
-    bool drops_prefix; /* when it is decoded */
+    bool no_double_prefix; /* a text that begins with a space gets no second one */
+    bool drops_prefix;     /* when it is decoded */
     /* the file asks to remove spaces at the ends and repeated ones: not a Llama's */
     bool removes_spaces;
     size_t charsmap_length;

@@ -58,8 +58,8 @@ typedef struct {
 typedef struct {
     int size, capacity;
     Token *tokens;
-    Map pieces;    /* what a text can become: name (at byte level, bytes) to id */
-    int longest;   /* of those, in bytes */
+    Map pieces;        /* what a text can become: name (at byte level, bytes) to id */
+    int longest;       /* of those, in bytes */
     NameTable special; /* ADDED, CONTROL and UNKNOWN */
     NameTable user_defined;
 

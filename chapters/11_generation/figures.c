@@ -13,14 +13,15 @@
 static const char folder[] = ROOT "/common/stories/model";
 
 /* The next token's logits after a text. */
-static void read_logits(const Model *model, const Tokenizer *tokenizer, size_t length, const char text[length],
-                        float logits[model->config.V]) {
+static void read_logits(const Model *model, const Tokenizer *tokenizer, size_t length,
+                        const char text[length], float logits[model->config.V]) {
     size_t count;
     int *ids = encode_with_bos(tokenizer, length, text, &count);
     Decoder decoder = decoder_new(model, &reference_kernels, (int)count);
     decoder_eval(&decoder, (int)count, ids);
     decoder_logits(&decoder, logits);
-    decoder_free(&decoder), free(ids);
+    decoder_free(&decoder);
+    free(ids);
 }
 
 /* The tokens by their logits, the largest first: that order is the same at every temperature. */
@@ -33,7 +34,8 @@ static void rank(int V, const float logits[V], int shown, int tokens[shown]) {
     }
 }
 
-static void write_chances(const char *data, const Tokenizer *tokenizer, int V, const float logits[V]) {
+static void write_chances(const char *data, const Tokenizer *tokenizer, int V,
+                          const float logits[V]) {
     enum { SHOWN = 40, TEMPERATURES = 3 };
     static const float Ts[TEMPERATURES] = {0.5f, 1, 2};
     int tokens[SHOWN];
@@ -44,7 +46,8 @@ static void write_chances(const char *data, const Tokenizer *tokenizer, int V, c
         temperature(V, hot, logits, Ts[k]);
         for (int v = 0; v < V; v++) sum[k] += exp(hot[v]);
     }
-    Output output = data_open(data, "11_next", "rank; at temperature 0.5, 1, 2: probability, sum up to here; token");
+    Output output = data_open(data, "11_next",
+                              "rank; at temperature 0.5, 1, 2: probability, sum up to here; token");
     for (int i = 0; i < SHOWN; i++) {
         fprintf(output.file, "%d", i + 1);
         for (int k = 0; k < TEMPERATURES; k++) {
@@ -54,7 +57,10 @@ static void write_chances(const char *data, const Tokenizer *tokenizer, int V, c
         }
         size_t length;
         const char *bytes = tokenizer_bytes(tokenizer, tokens[i], &length);
-        if (length == 1 && *bytes == '\n') bytes = "line-end", length = 8; /* a line of the file is a token's */
+        if (length == 1 && *bytes == '\n') {
+            bytes = "line-end";
+            length = 8;
+        } /* a line of the file is a token's */
         fprintf(output.file, " %.*s\n", (int)length, bytes);
     }
     output_close(&output);
@@ -70,6 +76,8 @@ int main(int argc, char **argv) {
     float logits[model.config.V];
     read_logits(&model, tokenizer, strcspn(story, "\n"), story, logits);
     write_chances(data, tokenizer, model.config.V, logits);
-    tokenizer_close(tokenizer), model_close(&model), sentence_close(&sentence);
+    tokenizer_close(tokenizer);
+    model_close(&model);
+    sentence_close(&sentence);
     return 0;
 }

@@ -9,26 +9,30 @@
 
 /* ------------------------------------------------------------------ one token after another */
 
-Generation generation_new(const Model *model, const Kernels *kernels, int capacity, SamplingParams sampling,
-                          unsigned long seed) {
+Generation generation_new(const Model *model, const Kernels *kernels, int capacity,
+                          SamplingParams sampling, unsigned long seed) {
     return (Generation){.decoder = decoder_new(model, kernels, capacity),
-                        .sampling = sampling, .random = {seed},
+                        .sampling = sampling,
+                        .random = {seed},
                         .ids = xmalloc((size_t)capacity * sizeof(int)),
                         .logits = xmalloc((size_t)model->config.V * sizeof(float))};
 }
 
 void generation_free(Generation *generation) {
     decoder_free(&generation->decoder);
-    free(generation->ids), free(generation->logits), free(generation->before);
+    free(generation->ids);
+    free(generation->logits);
+    free(generation->before);
 }
 
-/* Among nan and infinities there is nothing to choose: one and the same token would come out for ever. */
+/* Among nan and infinities there is nothing to choose: one and the same token would come out for
+ * ever. */
 static void check_logits(int V, const float logits[V], int length) {
     int v = first_not_finite(V, logits);
     if (v < V)
-        fail("after %d token%s the model's logit of token %d is %s: its weights or its config.json are damaged, or a "
-             "sum overflows (09_decoder --token-ids says where)", length, length == 1 ? "" : "s", v,
-             isnan(logits[v]) ? "nan" : "infinite");
+        fail("after %d token%s the model's logit of token %d is %s: its weights or its config.json "
+             "are damaged, or a sum overflows (09_decoder --token-ids says where)",
+             length, length == 1 ? "" : "s", v, isnan(logits[v]) ? "nan" : "infinite");
 }
 
 void prefill(Generation *g, int count, const int ids[count]) {
@@ -56,7 +60,8 @@ static bool should_continue(const Stream *stream) {
 FinishReason generate(Generation *g, const Tokenizer *tokenizer, Stream *stream, int most) {
     for (int n = 0; n < most && should_continue(stream); n++) {
         int id = sample_next(g);
-        if (is_end_of_generation(g->decoder.model, tokenizer, id) && !g->ignore_eos) return FINISH_EOS;
+        if (is_end_of_generation(g->decoder.model, tokenizer, id) && !g->ignore_eos)
+            return FINISH_EOS;
         stream_token(stream, tokenizer, id);
         if (g->decoder.length == g->decoder.capacity) return FINISH_CONTEXT_FULL;
         prefill(g, 1, &id);
@@ -64,8 +69,10 @@ FinishReason generate(Generation *g, const Tokenizer *tokenizer, Stream *stream,
     return should_continue(stream) ? FINISH_LENGTH : FINISH_INTERRUPTED;
 }
 
-int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length], size_t *count) {
-    int bos = tokenizer_bos(tokenizer), *ids = tokenizer_encode(tokenizer, length, text, false, count);
+int *encode_with_bos(const Tokenizer *tokenizer, size_t length, const char text[length],
+                     size_t *count) {
+    int bos = tokenizer_bos(tokenizer),
+        *ids = tokenizer_encode(tokenizer, length, text, false, count);
     if (bos < 0 || (*count > 0 && !tokenizer_adds_bos(tokenizer))) return ids;
     int *with = xmalloc((*count + 1) * sizeof *with);
     with[0] = bos;
@@ -117,8 +124,10 @@ static size_t ready(Stream *stream) {
     size_t count = stream->waiting_count, least = count;
     for (const char *const *end = stream->ends; end && *end; end++) {
         const char *found = memmem(stream->waiting, count, *end, strlen(*end));
-        if (found && (size_t)(found - stream->waiting) <= least)
-            least = (size_t)(found - stream->waiting), stream->ended = true;
+        if (found && (size_t)(found - stream->waiting) <= least) {
+            least = (size_t)(found - stream->waiting);
+            stream->ended = true;
+        }
     }
     for (const char *const *end = stream->ends; end && *end && !stream->ended; end++)
         for (size_t from = 0; from < least; from++)
@@ -127,11 +136,13 @@ static size_t ready(Stream *stream) {
 }
 
 void stream_end(Stream *stream) {
-    for (size_t i = 0; i < stream->waiting_count && !stream->ended; i++) stream_byte(stream, stream->waiting[i]);
+    for (size_t i = 0; i < stream->waiting_count && !stream->ended; i++)
+        stream_byte(stream, stream->waiting[i]);
     show(stream, stream->count, false);
     fflush(stream->file);
     free(stream->waiting);
-    stream->waiting = NULL, stream->waiting_count = 0;
+    stream->waiting = NULL;
+    stream->waiting_count = 0;
 }
 
 void stream_write(Stream *stream, size_t length, const char text[length]) {
@@ -173,7 +184,8 @@ double log_probability(int V, const float logits[V], int id) {
 }
 
 /* Watches the decoder: after its last norm, each position foresees the token after it. */
-static void score_positions(void *context, int stage, int first, int T, int C, const float x[T][C]) {
+static void score_positions(void *context, int stage, int first, int T, int C,
+                            const float x[T][C]) {
     Score *score = context;
     int V = score->model->config.V;
     if (stage != 2 * score->model->config.L + 1) return;
@@ -189,7 +201,8 @@ static void score_positions(void *context, int stage, int first, int T, int C, c
 double perplexity(const Model *model, const Kernels *kernels, int bos, size_t count,
                   const int ids[count], int window,
                   void progress(size_t done, size_t count, double so_far)) {
-    Score score = {.model = model, .kernels = kernels, .ids = xmalloc((size_t)window * sizeof(int))};
+    Score score = {
+        .model = model, .kernels = kernels, .ids = xmalloc((size_t)window * sizeof(int))};
     size_t piece = (size_t)window - 1;
     for (size_t done = 0; done < count; done += piece) {
         if (count - done < piece) piece = count - done;
@@ -197,7 +210,8 @@ double perplexity(const Model *model, const Kernels *kernels, int bos, size_t co
         memcpy(score.ids + 1, ids + done, piece * sizeof *ids);
         score.count = (int)piece + 1;
         Decoder decoder = decoder_new(model, kernels, score.count);
-        decoder.hook = score_positions, decoder.context = &score;
+        decoder.hook = score_positions;
+        decoder.context = &score;
         decoder_eval(&decoder, score.count, score.ids);
         decoder_free(&decoder);
         progress(done + piece, count, exp(score.surprise / (double)(done + piece)));

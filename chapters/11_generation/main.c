@@ -1,5 +1,6 @@
-/* Chapter 11: generation. The sentence is answered, token by token; then its story goes on: the probabilities of the
- * next token, what each sampler makes of them, ten thousand draws, and whole stories. The program to use is build/llama. */
+/* Chapter 11: generation. The sentence is answered, token by token; then its story goes on: the
+ * probabilities of the next token, what each sampler makes of them, ten thousand draws, and whole
+ * stories. The program to use is build/llama. */
 #include "11_generation/generation.h"
 #include "common/console.h"
 #include "common/error.h"
@@ -16,7 +17,10 @@ static const SamplingParams likeliest = {.repetition_penalty = 1};
 static Model model;
 static Tokenizer *tokenizer;
 
-typedef struct { int token; double probability; } Chance; /* a token that can be drawn */
+typedef struct {
+    int token;
+    double probability;
+} Chance; /* a token that can be drawn */
 
 static int likelier_first(const void *a, const void *b) {
     const Chance *x = a, *y = b;
@@ -35,9 +39,12 @@ static int chances(int V, const float logits[V], Chance out[V]) {
     return count;
 }
 
-typedef struct { char text[64]; } Name;
+typedef struct {
+    char text[64];
+} Name;
 
-/* The text of a token, without the space before a word; its piece, if it has none, as <s>, or ends a line. */
+/* The text of a token, without the space before a word; its piece, if it has none, as <s>, or ends
+ * a line. */
 static Name name(int token) {
     Name name;
     size_t length;
@@ -52,7 +59,8 @@ static Name name(int token) {
 static Generation after(const char *text, SamplingParams sampling, unsigned long seed) {
     size_t count;
     int *ids = encode_with_bos(tokenizer, strlen(text), text, &count);
-    Generation generation = generation_new(&model, &reference_kernels, config_context(&model.config), sampling, seed);
+    Generation generation =
+        generation_new(&model, &reference_kernels, config_context(&model.config), sampling, seed);
     prefill(&generation, (int)count, ids);
     free(ids);
     return generation;
@@ -70,8 +78,8 @@ static void the_answer(const char *story) {
     while (strcmp(last.text, ".") != 0) {
         chances(model.config.V, g.logits, all);
         int id = sample_next(&g);
-        table_row(&table, "%s|%s|%.3f|%s|%.3f", last.text, name(id).text, all[0].probability, name(all[1].token).text,
-                  all[1].probability);
+        table_row(&table, "%s|%s|%.3f|%s|%.3f", last.text, name(id).text, all[0].probability,
+                  name(all[1].token).text, all[1].probability);
         prefill(&g, 1, &id);
         last = name(id);
     }
@@ -90,8 +98,8 @@ static void what_comes_next(int V, const float logits[V]) {
     table_row(&table, "token|logit|probability|up to here");
     for (int i = 0; i < 9; i++) {
         up_to_here += all[i].probability;
-        table_row(&table, "%s|%.2f|%.3f|%.3f", name(all[i].token).text, logits[all[i].token], all[i].probability,
-                  up_to_here);
+        table_row(&table, "%s|%.2f|%.3f|%.3f", name(all[i].token).text, logits[all[i].token],
+                  all[i].probability, up_to_here);
     }
     table_print(&table, stdout);
 }
@@ -109,15 +117,16 @@ static void many_draws(int V, const float logits[V]) {
     table_row(&table, "token|drawn|expected|give or take");
     for (int i = 0; i < 5; i++) {
         double p = all[i].probability;
-        table_row(&table, "%s|%d|%.0f|%.0f", name(all[i].token).text, drawn[all[i].token], DRAWS * p,
-                  sqrt(DRAWS * p * (1 - p)));
+        table_row(&table, "%s|%d|%.0f|%.0f", name(all[i].token).text, drawn[all[i].token],
+                  DRAWS * p, sqrt(DRAWS * p * (1 - p)));
     }
     table_print(&table, stdout);
 }
 
 /* The words that can begin a sentence after a girl has acted: each is one token. */
-static const char beginnings[] = "Anna Ben Carl Clara Daisy Emma Felix Hugo Ida Jack Leo Lucy Max Mia Nora Oscar Ruby "
-                                 "Sam Tom Zoe She There Then After Not One In It And A \"";
+static const char beginnings[] =
+    "Anna Ben Carl Clara Daisy Emma Felix Hugo Ida Jack Leo Lucy Max Mia Nora Oscar Ruby Sam Tom "
+    "Zoe She There Then After Not One In It And A \"";
 static void temperatures(int V, const float logits[V]) {
     enum { SHOWN = 5 };
     static const float Ts[] = {0.5f, 1, 2};
@@ -128,19 +137,22 @@ static void temperatures(int V, const float logits[V]) {
     int *ids = tokenizer_encode(tokenizer, strlen(beginnings), beginnings, false, &count);
     memset(good, 0, sizeof good);
     for (size_t i = 0; i < count; i++) good[ids[i]] = true;
-    free(ids), chances(V, logits, all);
+    free(ids);
+    chances(V, logits, all);
     section("Temperature");
     Table table = {0};
-    table_row(&table, "T|%s|%s|%s|%s|%s|%d more words|%d mistakes", name(all[0].token).text, name(all[1].token).text,
-              name(all[2].token).text, name(all[3].token).text, name(all[4].token).text, (int)count - SHOWN,
-              V - (int)count);
+    table_row(&table, "T|%s|%s|%s|%s|%s|%d more words|%d mistakes", name(all[0].token).text,
+              name(all[1].token).text, name(all[2].token).text, name(all[3].token).text,
+              name(all[4].token).text, (int)count - SHOWN, V - (int)count);
     for (size_t k = 0; k < sizeof Ts / sizeof *Ts; k++) {
         double others = 0, rest = 0;
         temperature(V, reshaped, logits, Ts[k]);
         chances(V, reshaped, all);
-        for (int i = SHOWN; i < V; i++) *(good[all[i].token] ? &others : &rest) += all[i].probability;
-        table_row(&table, "%g|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f", Ts[k], all[0].probability, all[1].probability,
-                  all[2].probability, all[3].probability, all[4].probability, others, rest);
+        for (int i = SHOWN; i < V; i++)
+            *(good[all[i].token] ? &others : &rest) += all[i].probability;
+        table_row(&table, "%g|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f", Ts[k], all[0].probability,
+                  all[1].probability, all[2].probability, all[3].probability, all[4].probability,
+                  others, rest);
     }
     table_print(&table, stdout);
 }
@@ -151,21 +163,27 @@ static void cuts_row(Table *table, const char *where, int V, const float logits[
     Chance all[V];
     int kept[3];
     temperature(V, hot, logits, T);
-    top_k(V, out, hot, 5), kept[0] = chances(V, out, all);
-    top_p(V, out, hot, 0.9f), kept[1] = chances(V, out, all);
-    min_p(V, out, hot, 0.1f), kept[2] = chances(V, out, all);
+    top_k(V, out, hot, 5);
+    kept[0] = chances(V, out, all);
+    top_p(V, out, hot, 0.9f);
+    kept[1] = chances(V, out, all);
+    min_p(V, out, hot, 0.1f);
+    kept[2] = chances(V, out, all);
     chances(V, hot, all);
-    table_row(table, "%s|%g|%.3f|%d|%d|%d", where, T, all[0].probability, kept[0], kept[1], kept[2]);
+    table_row(table, "%s|%g|%.3f|%d|%d|%d", where, T, all[0].probability, kept[0], kept[1],
+              kept[2]);
 }
 
 /* ---- whole stories */
 
-static void tell(const char *beginning, const char *const *ends, SamplingParams sampling, unsigned long seed) {
+static void tell(const char *beginning, const char *const *ends, SamplingParams sampling,
+                 unsigned long seed) {
     Generation g = after(beginning, sampling, seed);
     Stream stream = {.file = stdout, .ends = ends}; /* NULL: to the story's own */
     fputs(beginning, stdout);
     generate(&g, tokenizer, &stream, 256);
-    stream_end(&stream), putchar('\n');
+    stream_end(&stream);
+    putchar('\n');
     generation_free(&g);
 }
 
@@ -175,7 +193,8 @@ int main(int argc, char **argv) {
     Sentence sentence = sentence_open();
     const char *story = safetensors_metadata(&sentence.file, "story");
     char *line = xstrndup(story, strcspn(story, "\n"));
-    model = model_open(folder), tokenizer = tokenizer_open(folder);
+    model = model_open(folder);
+    tokenizer = tokenizer_open(folder);
     Generation question = after(story, likeliest, 0), next = after(line, likeliest, 0);
     int V = model.config.V;
 
@@ -193,8 +212,13 @@ int main(int argc, char **argv) {
     section("The likeliest story");
     tell("Once upon a time", (const char *const[]){"\n", NULL}, likeliest, 0);
     section("A story with dice: temperature 0.8, top-p 0.95");
-    tell("Once upon a time", NULL, (SamplingParams){.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1}, 10);
+    tell("Once upon a time", NULL,
+         (SamplingParams){.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1}, 10);
 
-    generation_free(&question), generation_free(&next), free(line);
-    tokenizer_close(tokenizer), model_close(&model), sentence_close(&sentence);
+    generation_free(&question);
+    generation_free(&next);
+    free(line);
+    tokenizer_close(tokenizer);
+    model_close(&model);
+    sentence_close(&sentence);
 }

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void repetition_penalty(int V, int n, float out[V], const float logits[V], const int ids[n], float penalty) {
+void repetition_penalty(int V, int n, float out[V], const float logits[V], const int ids[n],
+                        float penalty) {
     bool *seen = xmalloc((size_t)V * sizeof *seen);
     memset(seen, 0, (size_t)V * sizeof *seen);
     for (int i = 0; i < n; i++) seen[ids[i]] = true;
@@ -31,8 +32,8 @@ static double total(int V, const float logits[V], float most) {
     return sum;
 }
 
-/* Puts x in the place of the least of k numbers. They are a heap: heap[0] is the least, for none is less than the one
- * above it, and below heap[i] lie heap[2 i + 1] and heap[2 i + 2]. */
+/* Puts x in the place of the least of k numbers. They are a heap: heap[0] is the least, for none is
+ * less than the one above it, and below heap[i] lie heap[2 i + 1] and heap[2 i + 2]. */
 static void replace_least(int k, float heap[k], float x) {
     int at = 0;
     for (int below; (below = 2 * at + 1) < k; at = below) {
@@ -66,14 +67,16 @@ static int likelier_first(const void *a, const void *b) {
     return order ? order : y->token - x->token;
 }
 
-/* Not all V are sorted: those less likely than (1 - p) / V cannot be kept, for together they are less than 1 - p. */
+/* Not all V are sorted: those less likely than (1 - p) / V cannot be kept, for together they are
+ * less than 1 - p. */
 void top_p(int V, float out[V], const float logits[V], float p) {
     float most = largest(V, logits);
     double sum = total(V, logits, most), least = (1 - (double)p) / V, before = 0;
     Candidate *candidates = xmalloc((size_t)V * sizeof *candidates);
     int count = 0;
     for (int v = 0; v < V; v++)
-        if (exp((double)logits[v] - most) / sum >= least) candidates[count++] = (Candidate){logits[v], v};
+        if (exp((double)logits[v] - most) / sum >= least)
+            candidates[count++] = (Candidate){logits[v], v};
     qsort(candidates, (size_t)count, sizeof *candidates, likelier_first);
 
     for (int v = 0; v < V; v++) out[v] = -INFINITY;
@@ -110,8 +113,10 @@ int multinomial(int V, const float logits[V], double u) {
     return last;
 }
 
-int sample(const SamplingParams *s, int V, float logits[V], int n, const int ids[n], Random *random) {
-    if (s->repetition_penalty != 1) repetition_penalty(V, n, logits, logits, ids, s->repetition_penalty);
+int sample(const SamplingParams *s, int V, float logits[V], int n, const int ids[n],
+           Random *random) {
+    if (s->repetition_penalty != 1)
+        repetition_penalty(V, n, logits, logits, ids, s->repetition_penalty);
     if (s->temperature == 0) return argmax(V, logits);
     if (s->temperature != 1) temperature(V, logits, logits, s->temperature);
     if (s->top_k > 0) top_k(V, logits, logits, s->top_k);

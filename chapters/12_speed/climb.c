@@ -16,15 +16,15 @@ static Tensor as_tensor(DType dtype, int in, int out, const void *weight) {
     return (Tensor){.dtype = dtype, .rank = 2, .shape = {(size_t)out, (size_t)in}, .data = weight};
 }
 
-static void project_f32(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
-                        const float weight[out][in]) {
+static void project_f32(int rows, int in, int out, float y[restrict rows][out],
+                        const float x[rows][in], const float weight[out][in]) {
     Tensor tensor = as_tensor(F32, in, out, weight);
     fast_linear_tensor(rows, in, out, y, x, &tensor);
 }
 
 /* fast_linear_tensor() would choose one of the two by what x holds. */
-static void project_bf16(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in],
-                         const void *weight) {
+static void project_bf16(const Method *method, int rows, int in, int out, float y[rows][out],
+                         const float x[rows][in], const void *weight) {
     Tensor tensor = as_tensor(BF16, in, out, weight);
     gemv(rows < MR ? 0 : gemm(method, rows, in, out, y, x, &tensor), rows, in, out, y, x, &tensor);
 }
@@ -34,15 +34,15 @@ static void widened(int rows, int in, int out, float y[restrict rows][out], cons
     project_bf16(gemm_method_for(BF16), rows, in, out, y, x, weight);
 }
 
-static void in_pairs(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
-                     const float weight[out][in]) {
+static void in_pairs(int rows, int in, int out, float y[restrict rows][out],
+                     const float x[rows][in], const float weight[out][in]) {
     project_bf16(&bf16_pairs, rows, in, out, y, x, weight);
 }
 
 #define SINGLE {1, 1, 2, 1}
 #define VECTOR {LANES, 1, 2, 1}
-#define FOUR   {LANES, 4, 5, 4}
-#define TILE   {LANES, 2 * MR, MR + 2, 2 * MR}
+#define FOUR {LANES, 4, 5, 4}
+#define TILE {LANES, 2 * MR, MR + 2, 2 * MR}
 
 const Step *matmul_benchmarks(int *count) {
     static const Step steps[] = {
@@ -70,25 +70,38 @@ Task task_new(int rows) {
     Random random = {.state = 12};
     int out = rows == 1 ? OUT_ONE : OUT_MANY;
     size_t inputs = (size_t)rows * IN, weights = (size_t)IN * out, outputs = (size_t)rows * out;
-    Task t = {.rows = rows, .out = out, .x = xmalloc(inputs * sizeof(float)),
-              .y = xmalloc(outputs * sizeof(float)), .right = xmalloc(outputs * sizeof(float)),
-              .weight = xmalloc(weights * sizeof(float)), .half = xmalloc(weights * sizeof(bf16))};
-    for (size_t i = 0; i < inputs; i++) t.x[i] = bf16_to_float(bf16_from_float((float)random_uniform(&random) - 0.5F));
+    Task t = {.rows = rows,
+              .out = out,
+              .x = xmalloc(inputs * sizeof(float)),
+              .y = xmalloc(outputs * sizeof(float)),
+              .right = xmalloc(outputs * sizeof(float)),
+              .weight = xmalloc(weights * sizeof(float)),
+              .half = xmalloc(weights * sizeof(bf16))};
+    for (size_t i = 0; i < inputs; i++)
+        t.x[i] = bf16_to_float(bf16_from_float((float)random_uniform(&random) - 0.5F));
     for (size_t i = 0; i < weights; i++)
-        t.weight[i] = bf16_to_float(t.half[i] = bf16_from_float((float)random_uniform(&random) - 0.5F));
+        t.weight[i] =
+            bf16_to_float(t.half[i] = bf16_from_float((float)random_uniform(&random) - 0.5F));
     triple_loop(rows, IN, out, (void *)t.right, (void *)t.x, (void *)t.weight);
     return t;
 }
 
-void task_free(Task *task) { free(task->x), free(task->y), free(task->right), free(task->weight), free(task->half); }
+void task_free(Task *task) {
+    free(task->x);
+    free(task->y);
+    free(task->right);
+    free(task->weight);
+    free(task->half);
+}
 
 /* ------------------------------------------------------------------ predicted */
 
-/* A sum waits some four cycles for its last addition, and two multiply-adds can begin in each, so eight must be under
- * way; two loads can begin in each, too; and memory must keep up. */
+/* A sum waits some four cycles for its last addition, and two multiply-adds can begin in each, so
+ * eight must be under way; two loads can begin in each, too; and memory must keep up. */
 static double predicted(const Step *step, const Task *task, const Speed *limits) {
     const Loop *loop = task->rows == 1 ? &step->one : &step->many;
-    double peak = step->pairs && task->rows > 1 ? limits->pairs : limits->fma, lanes = (double)loop->lanes / LANES;
+    double peak = step->pairs && task->rows > 1 ? limits->pairs : limits->fma,
+           lanes = (double)loop->lanes / LANES;
     double waiting = peak * lanes * fmin(1, loop->sums / 8.0);
     double loading = peak * lanes * fmin(1, (double)loop->uses / loop->loads);
     return fmin(fmin(waiting, loading), limits->bandwidth * limits->operations);
@@ -103,12 +116,15 @@ static double run(const Step *step, int threads, Task *task) {
     return work_seconds(threads) - start;
 }
 
-/* 64 ulps: the roundings of 2048 additions go either way, and even one by one add up to the root of their number. */
+/* 64 ulps: the roundings of 2048 additions go either way, and even one by one add up to the root of
+ * their number. */
 static void must_be_right(const Step *step, const Task *task) {
     double truth[task->out];
     for (int r = 0; r < task->rows; r++) {
         for (int o = 0; o < task->out; o++) truth[o] = task->right[r * task->out + o];
-        if (check_within(64, (size_t)task->out, (size_t)task->out, task->y + (size_t)r * task->out, truth).wrong)
+        if (check_within(64, (size_t)task->out, (size_t)task->out, task->y + (size_t)r * task->out,
+                         truth)
+                .wrong)
             fail("%s: row %d of %d is not what rung 0 says", step->name, r, task->rows);
     }
 }
@@ -132,7 +148,8 @@ Speed speed_of(const Step *step, Task *task) {
     Speed s = {.operations = 2.0 * (step->once ? task->rows : 1) / (double)dtype_size(step->dtype)};
     double time = INFINITY;
     use_threads(threads);
-    run(step, threads, task), must_be_right(step, task);
+    run(step, threads, task);
+    must_be_right(step, task);
     for (Rounds turns = rounds_new(); rounds_go_on(&turns);) {
         time = fmin(time, run(step, threads, task));
         double start = work_seconds(threads);
@@ -150,5 +167,6 @@ Speed speed_of(const Step *step, Task *task) {
 }
 
 double share_of_limit(const Speed *speed, const Task *task, double operations) {
-    return task->rows == 1 ? operations / speed->operations / speed->bandwidth : operations / speed->fma;
+    return task->rows == 1 ? operations / speed->operations / speed->bandwidth
+                           : operations / speed->fma;
 }

@@ -1,4 +1,5 @@
-/* Chapter 12: what each rung of the ladder waits for, the speed that this predicts, and the speed that it has. */
+/* Chapter 12: what each rung of the ladder waits for, the speed that this predicts, and the speed
+ * that it has. */
 #ifndef CLIMB_H
 #define CLIMB_H
 
@@ -16,25 +17,27 @@ typedef struct {
 typedef struct {
     const char *name;
     MatmulVersion *run;
-    DType dtype;     /* of the weights, whatever the compiler is told */
-    Loop one, many;  /* for a single row of x, and for many */
-    bool once;       /* a weight is read from memory once, not once for each row of x */
-    bool shared;     /* by all threads */
-    bool pairs;      /* many rows are multiplied in pairs: as fast as dot products are, not multiply-adds */
+    DType dtype;    /* of the weights, whatever the compiler is told */
+    Loop one, many; /* for a single row of x, and for many */
+    bool once;      /* a weight is read from memory once, not once for each row of x */
+    bool shared;    /* by all threads */
+    bool pairs; /* many rows are multiplied in pairs: as fast as dot products are, not multiply-adds
+                 */
 } Step;
 
 /* All of them; the last only where the processor has it. */
 const Step *matmul_benchmarks(int *count);
 
-/* A build for finding mistakes says nothing about speed, nor does an emulator: it gets little to do. */
+/* A build for finding mistakes says nothing about speed, nor does an emulator: it gets little to
+ * do. */
 #if defined __SANITIZE_ADDRESS__ || !defined __OPTIMIZE__ || defined UNTIMED
 enum { MEASURES = false };
 #else
 enum { MEASURES = true };
 #endif
 
-/* The rungs' task: one row meets more weights than most caches hold, as in decode; or many rows a matrix, as in
- * prefill. */
+/* The rungs' task: one row meets more weights than most caches hold, as in decode; or many rows a
+ * matrix, as in prefill. */
 enum { IN = 2048, MANY = 128 };
 typedef struct {
     int rows, out;
@@ -57,18 +60,19 @@ typedef struct {
 Rounds rounds_new(void);
 bool rounds_go_on(Rounds *turns);
 
-/* Operations a second, two for each multiply-add, of a rung and of what limits it. A rung that is wrong is not
- * measured: fail() names it. */
+/* Operations a second, two for each multiply-add, of a rung and of what limits it. A rung that is
+ * wrong is not measured: fail() names it. */
 typedef struct {
-    double fma, pairs;         /* the limits: multiply-adds, BF16 dot products … */
-    double bandwidth;          /* … and reading, in bytes a second */
-    double operations;         /* that a byte of weights is worth */
+    double fma, pairs; /* the limits: multiply-adds, BF16 dot products … */
+    double bandwidth;  /* … and reading, in bytes a second */
+    double operations; /* that a byte of weights is worth */
     double predicted, measured;
 } Speed;
 
 Speed speed_of(const Step *step, Task *task);
 
-/* As shares of what this task is limited by in the end: reading, for a single row, and else multiply-adds. */
+/* As shares of what this task is limited by in the end: reading, for a single row, and else
+ * multiply-adds. */
 double share_of_limit(const Speed *speed, const Task *task, double operations);
 
 #endif

@@ -8,17 +8,19 @@
 typedef float Half __attribute__((vector_size(LANES / 2 * sizeof(float)), aligned(1), may_alias));
 typedef double Doubles __attribute__((vector_size(LANES / 2 * sizeof(double))));
 
-/* Four vectors are made before the first is written. Whether a read is of what is just being written a processor asks
- * at first of the last twelve bits of their addresses alone: where `out` lies a multiple of 4096 bytes and a little
- * behind x, each vector's read would wait for the write of the one before. (On a Zen 4, with `out` 64 to 512 bytes
- * behind, a row of RMSNorm took up to a fifth longer; so it takes the same wherever `out` lies.) */
+/* Four vectors are made before the first is written. Whether a read is of what is just being
+ * written a processor asks at first of the last twelve bits of their addresses alone: where `out`
+ * lies a multiple of 4096 bytes and a little behind x, each vector's read would wait for the write
+ * of the one before. (On a Zen 4, with `out` 64 to 512 bytes behind, a row of RMSNorm took up to a
+ * fifth longer; so it takes the same wherever `out` lies.) */
 static void write_four(float out[4 * LANES], const Vector four[4]) {
     UNROLLED
     for (int j = 0; j < 4; j++) *(Vector *)&out[j * LANES] = four[j];
 }
 
-/* All numbers of the row depend on this sum. Four squares at a time are added in float32, which is a few roundings;
- * what comes of these is a double, for the more there is to add the more would be rounded away. */
+/* All numbers of the row depend on this sum. Four squares at a time are added in float32, which is
+ * a few roundings; what comes of these is a double, for the more there is to add the more would be
+ * rounded away. */
 static double sum_of_squares(int dim, const float x[dim]) {
     Doubles low = {0}, high = {0};
     double sum = 0;
@@ -27,7 +29,8 @@ static double sum_of_squares(int dim, const float x[dim]) {
         float part[LANES];
         Vector four = {0};
         UNROLLED
-        for (int j = 0; j < 4; j++) four += *(const Vector *)&x[i + j * LANES] * *(const Vector *)&x[i + j * LANES];
+        for (int j = 0; j < 4; j++)
+            four += *(const Vector *)&x[i + j * LANES] * *(const Vector *)&x[i + j * LANES];
         *(Vector *)part = four;
         low += __builtin_convertvector(*(const Half *)part, Doubles);
         high += __builtin_convertvector(*(const Half *)&part[LANES / 2], Doubles);
@@ -47,7 +50,8 @@ void fast_rms_norm(int rows, int dim, float out[restrict rows][dim], const float
             Vector four[4];
             UNROLLED
             for (int j = 0; j < 4; j++)
-                four[j] = *(const Vector *)&x[r][i + j * LANES] * scale * *(const Vector *)&weight[i + j * LANES];
+                four[j] = *(const Vector *)&x[r][i + j * LANES] * scale *
+                          *(const Vector *)&weight[i + j * LANES];
             write_four(&out[r][i], four);
         }
         for (; i < dim; i++) out[r][i] = x[r][i] * scale * weight[i];
@@ -55,8 +59,9 @@ void fast_rms_norm(int rows, int dim, float out[restrict rows][dim], const float
     }
 }
 
-/* x / (1 + e^-x), both times 2^-32: below 0 the fraction is a number yet where e^-x is none. From 32 on 1 + e^-x is 1,
- * and what x has more than 32 is added as it is; below -111 the fraction is 0. */
+/* x / (1 + e^-x), both times 2^-32: below 0 the fraction is a number yet where e^-x is none. From
+ * 32 on 1 + e^-x is 1, and what x has more than 32 is added as it is; below -111 the fraction is 0.
+ */
 INLINE Vector silu_of(Vector x) {
     const Vector zero = {0};
     Vector low = vector_min(zero + 32, x), power = exp_scaled(-32, -vector_max(zero - 111, low));

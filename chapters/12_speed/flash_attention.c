@@ -8,16 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lanes are filled in two ways. Many queries: lanes are queries, and nothing is added across them. Few queries: lanes
- * are four queries with a piece of each, LANES / 4 numbers, so that a piece of a key, come from memory, meets all four
- * in one multiply-add; only the sums of a piece's numbers are added up across lanes. */
+/* Lanes are filled in two ways. Many queries: lanes are queries, and nothing is added across them.
+ * Few queries: lanes are four queries with a piece of each, LANES / 4 numbers, so that a piece of a
+ * key, come from memory, meets all four in one multiply-add; only the sums of a piece's numbers are
+ * added up across lanes. */
 enum {
     FOUR = 4,             /* queries of a set, where they are few: four, */
     EIGHT = 2 * FOUR,     /* or eight where more than four heads share a key */
     PIECE = LANES / FOUR, /* numbers of each that lie side by side */
     WIDE = 2 * LANES,     /* queries of a set where they are many */
     KEYS = 32,            /* keys of a tile */
-    STEP = REGISTERS / 4, /* keys that meet four or eight queries at once: STEP x 2 sums take half of the registers */
+    STEP = REGISTERS / 4, /* keys that meet four or eight queries at once: STEP x 2 sums take half
+                             of the registers */
     ROWS = REGISTERS / 4, /* rows of a product that are summed at once: ROWS x 2 sums, half again */
     TEAM = 256 / WIDE,    /* sets that share a tile while it is in the cache */
     FEW = 16,             /* queries of a head that are few */
@@ -37,8 +39,8 @@ typedef struct {
     int g, first, count;   /* their key/value head; queries first … first + count - 1 of it */
     int last[WIDE];        /* the last key that each may see */
     Vector max[2], sum[2]; /* lane l is query l, and of few, again and again, l % queries */
-    float *q;              /* the queries / sqrt(D): few [width / PIECE][queries][PIECE], many [width][WIDE] */
-    float *out;            /* sums of e^(score - max) v: few [queries][width], many [width][WIDE] */
+    float *q;   /* the queries / sqrt(D): few [width / PIECE][queries][PIECE], many [width][WIDE] */
+    float *out; /* sums of e^(score - max) v: few [queries][width], many [width][WIDE] */
 } Set;
 
 /* Rows of numbers, with those of other heads perhaps between them. */
@@ -58,12 +60,14 @@ INLINE void prefetch(int numbers, const float *from) {
     for (int i = 0; i < numbers; i += LINE) __builtin_prefetch(from + i, 0, 2);
 }
 
-/* sum[r] = sum over i of x[i][r] w_i, two vectors of each row w_i: each number of x meets two vectors, and each vector
- * `rows` numbers. Scores and weighted values are both such a product. (Where memory is asked for, it sets the pace: to
- * load less only means that more requests crowd together, and the processor drops some.) */
-INLINE void multiply(int rows, int count, Vector sum[rows][2], int pitch, const float x[count][pitch], Rows w,
-                     const float *next) {
-    int share = 2 * LANES * rows / pitch; /* of what is asked for: other rows of x ask for the rest */
+/* sum[r] = sum over i of x[i][r] w_i, two vectors of each row w_i: each number of x meets two
+ * vectors, and each vector `rows` numbers. Scores and weighted values are both such a product.
+ * (Where memory is asked for, it sets the pace: to load less only means that more requests crowd
+ * together, and the processor drops some.) */
+INLINE void multiply(int rows, int count, Vector sum[rows][2], int pitch,
+                     const float x[count][pitch], Rows w, const float *next) {
+    int share =
+        2 * LANES * rows / pitch; /* of what is asked for: other rows of x ask for the rest */
     UNROLLED
     for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = (Vector){0};
     for (int i = 0; i < count; i++) {
@@ -74,17 +78,23 @@ INLINE void multiply(int rows, int count, Vector sum[rows][2], int pitch, const 
             IN_REGISTER(second);
         } else if (i * share % LINE == 0) prefetch(share, next + i * share);
         UNROLLED
-        for (int r = 0; r < rows; r++) sum[r][0] += x[i][r] * first, sum[r][1] += x[i][r] * second;
+        for (int r = 0; r < rows; r++) {
+            sum[r][0] += x[i][r] * first;
+            sum[r][1] += x[i][r] * second;
+        }
     }
 }
 
-/* Turns scores into weights e^(score - max) under the new maximum, and says by which factor everything summed under the
- * old one must shrink. */
-INLINE void online_softmax(int queries, int rows, float score[rows][WIDE], Set *set, Vector shrink[2]) {
+/* Turns scores into weights e^(score - max) under the new maximum, and says by which factor
+ * everything summed under the old one must shrink. */
+INLINE void online_softmax(int queries, int rows, float score[rows][WIDE], Set *set,
+                           Vector shrink[2]) {
     Vector most[2] = {set->max[0], set->max[1]};
-    Vector tile[2] = {0}; /* summed apart: the running sum of a long text is too large to add single weights to */
+    Vector tile[2] = {
+        0}; /* summed apart: the running sum of a long text is too large to add single weights to */
     for (int i = 0; i < rows; i++)
-        for (int c = 0; c < 2; c++) most[c] = vector_max(*(const Vector *)&score[i][c * LANES], most[c]);
+        for (int c = 0; c < 2; c++)
+            most[c] = vector_max(*(const Vector *)&score[i][c * LANES], most[c]);
     largest_of_each(queries, most);
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < 2; c++) {
@@ -93,7 +103,8 @@ INLINE void online_softmax(int queries, int rows, float score[rows][WIDE], Set *
         }
     for (int c = 0; c < 2; c++) {
         shrink[c] = exp_negative(set->max[c] - most[c]);
-        set->max[c] = most[c], set->sum[c] = set->sum[c] * shrink[c] + tile[c];
+        set->max[c] = most[c];
+        set->sum[c] = set->sum[c] * shrink[c] + tile[c];
     }
 }
 
@@ -108,7 +119,8 @@ static void mask(int queries, float score[KEYS][queries], int s0, const int last
 /* Chapter 8's online_softmax_tile for a set: the tile begins with key s0. */
 static void many_meet(Set *set, int s0, int width, const Tile *tile) {
     float score[KEYS][WIDE], (*out)[WIDE] = (void *)set->out;
-    const float(*keys)[KEYS] = (const void *)tile->k.first, (*values)[width] = (const void *)tile->v.first;
+    const float(*keys)[KEYS] = (const void *)tile->k.first,
+          (*values)[width] = (const void *)tile->v.first;
     Vector sum[ROWS][2], shrink[2];
     for (int s = 0; s < KEYS; s += ROWS) {
         multiply(ROWS, width, sum, KEYS, (const void *)&keys[0][s], (Rows){set->q, WIDE}, NULL);
@@ -121,7 +133,8 @@ static void many_meet(Set *set, int s0, int width, const Tile *tile) {
         UNROLLED
         for (int r = 0; r < ROWS; r++) {
             Vector *to = (Vector *)out[i + r];
-            to[0] = to[0] * shrink[0] + sum[r][0], to[1] = to[1] * shrink[1] + sum[r][1];
+            to[0] = to[0] * shrink[0] + sum[r][0];
+            to[1] = to[1] * shrink[1] + sum[r][1];
         }
     }
 }
@@ -144,14 +157,16 @@ INLINE Vector four_times(const float *piece) {
 /* The sums of PIECE keys, each in lanes [query][number], added up: lanes [query][key]. */
 INLINE Vector piece_totals(Vector sum[PIECE]) {
     UNROLLED
-    for (int s = 0; s < 2 && PIECE > 2; s++) sum[s] = FIRSTS(2, sum[s], sum[s + 2]) + SECONDS(2, sum[s], sum[s + 2]);
+    for (int s = 0; s < 2 && PIECE > 2; s++)
+        sum[s] = FIRSTS(2, sum[s], sum[s + 2]) + SECONDS(2, sum[s], sum[s + 2]);
     if (PIECE > 1) sum[0] = FIRSTS(1, sum[0], sum[1]) + SECONDS(1, sum[0], sum[1]);
     return sum[0];
 }
 
 /* The same as scores, [key][query]: of four queries, or of four and four others. */
 #define TRANSPOSED(from, l) ((l) % FOUR * PIECE + (l) / FOUR)
-#define JOINED(from, l) (((from) + (l)) / FOUR % 2 * LANES + (l) % FOUR * PIECE + ((from) + (l)) / EIGHT)
+#define JOINED(from, l)                                                                            \
+    (((from) + (l)) / FOUR % 2 * LANES + (l) % FOUR * PIECE + ((from) + (l)) / EIGHT)
 INLINE void scores_of_four(float score[PIECE][FOUR], Vector sum[PIECE]) {
     Vector four = piece_totals(sum);
     *(Vector *)score = (Vector)__builtin_shufflevector(four, four, EACH_LANE(TRANSPOSED, 0));
@@ -164,7 +179,8 @@ INLINE void scores_of_eight(float score[PIECE][EIGHT], Vector sum[PIECE], Vector
 }
 
 /* score[s][r] = q_r . k_s for STEP keys as they lie in memory. */
-INLINE void dot_keys(int queries, int width, float score[STEP][queries], const float *q, Rows k, const float *next) {
+INLINE void dot_keys(int queries, int width, float score[STEP][queries], const float *q, Rows k,
+                     const float *next) {
     int fours = queries / FOUR;
     Vector sum[2][STEP];
     UNROLLED
@@ -190,8 +206,9 @@ INLINE void dot_keys(int queries, int width, float score[STEP][queries], const f
 static const float *further(const float *from, int numbers) { return from ? from + numbers : NULL; }
 
 /* Two vectors of each query's sums shrink, and get what a tile adds to them. */
-INLINE void add_values(int queries, int width, float out[queries][width], const float shrink[queries],
-                       const float weight[KEYS][queries], Rows v, const float *next) {
+INLINE void add_values(int queries, int width, float out[queries][width],
+                       const float shrink[queries], const float weight[KEYS][queries], Rows v,
+                       const float *next) {
     int rows = queries < ROWS ? queries : ROWS;
     Vector sum[ROWS][2];
     for (int first = 0; first < queries; first += rows) {
@@ -200,30 +217,32 @@ INLINE void add_values(int queries, int width, float out[queries][width], const 
         UNROLLED
         for (int r = 0; r < rows; r++) {
             Vector *to = (Vector *)out[first + r];
-            to[0] = to[0] * shrink[first + r] + sum[r][0], to[1] = to[1] * shrink[first + r] + sum[r][1];
+            to[0] = to[0] * shrink[first + r] + sum[r][0];
+            to[1] = to[1] * shrink[first + r] + sum[r][1];
         }
     }
 }
 
-/* Chapter 8's online_softmax_tile for a set: STEP keys, or two vectors of each value, meet all of its queries before others are
- * read. */
+/* Chapter 8's online_softmax_tile for a set: STEP keys, or two vectors of each value, meet all of
+ * its queries before others are read. */
 INLINE void few_meet(int queries, Set *set, int s0, int width, const Tile *tile) {
     float score[KEYS][queries], shrink[WIDE];
     for (int s = 0; s < KEYS; s += STEP)
-        dot_keys(queries, width, &score[s], set->q, (Rows){&tile->k.first[s * tile->k.pitch], tile->k.pitch},
+        dot_keys(queries, width, &score[s], set->q,
+                 (Rows){&tile->k.first[s * tile->k.pitch], tile->k.pitch},
                  further(tile->next_k, s * width));
     if (s0 + KEYS - 1 > set->last[0]) mask(queries, score, s0, set->last);
     online_softmax(queries, KEYS * queries / WIDE, (void *)score, set, (void *)shrink);
     for (int c = 0; c < width; c += 2 * LANES)
-        add_values(queries, width, (void *)&set->out[c], shrink, score, (Rows){&tile->v.first[c], tile->v.pitch},
-                   further(tile->next_v, c * KEYS));
+        add_values(queries, width, (void *)&set->out[c], shrink, score,
+                   (Rows){&tile->v.first[c], tile->v.pitch}, further(tile->next_v, c * KEYS));
 }
 
 /* ------------------------------------------------------------------ the tiles of a text */
 
 /* Room for a tile of its own. */
 typedef struct {
-    float *k, *v;  /* [KEYS][width] */
+    float *k, *v;      /* [KEYS][width] */
     float *transposed; /* [width][KEYS] */
 } Copy;
 
@@ -233,13 +252,14 @@ static Copy copy_new(const Problem *p) {
     return (Copy){room, room + numbers, room + 2 * numbers};
 }
 
-/* The rows side by side: in their places, a power of two apart, they would drive each other out of the cache. Where the
- * text or the width ends there are zeros. */
+/* The rows side by side: in their places, a power of two apart, they would drive each other out of
+ * the cache. Where the text or the width ends there are zeros. */
 static Tile copied_tile(int g, int s0, int end, const Problem *p, Copy copy) {
     int D = p->D, KV = p->KV, width = p->width;
     const float(*k)[KV][D] = (const void *)p->k, (*v)[KV][D] = (const void *)p->v;
     float(*to_k)[width] = (void *)copy.k, (*to_v)[width] = (void *)copy.v;
-    memset(to_k, 0, KEYS * sizeof *to_k), memset(to_v, 0, KEYS * sizeof *to_v);
+    memset(to_k, 0, KEYS * sizeof *to_k);
+    memset(to_v, 0, KEYS * sizeof *to_v);
     for (int s = 0; s < KEYS && s0 + s < end; s++) {
         memcpy(to_k[s], k[s0 + s][g], sizeof k[s0 + s][g]);
         memcpy(to_v[s], v[s0 + s][g], sizeof v[s0 + s][g]);
@@ -253,16 +273,23 @@ static Tile transposed_tile(int g, int s0, int end, const Problem *p, Copy copy)
     return (Tile){.k = {copy.transposed, KEYS}, .v = tile.v};
 }
 
-/* For few queries a copy does not pay: they read a whole tile where it lies, and meanwhile ask for the next, from its
- * beginning to its end: each head for its share. (Of the last there may be less; to ask for more does no harm.) The
- * pages of the one after it are looked up. */
+/* For few queries a copy does not pay: they read a whole tile where it lies, and meanwhile ask for
+ * the next, from its beginning to its end: each head for its share. (Of the last there may be less;
+ * to ask for more does no harm.) The pages of the one after it are looked up. */
 static Tile tile_in_place(int g, int s0, int end, const Problem *p, Copy copy) {
     size_t D = (size_t)p->D, pitch = p->KV * D, at = s0 * pitch + g * D;
-    size_t next = (s0 + KEYS) * pitch + g * KEYS * D, later = next + KEYS * pitch, bytes = KEYS * D * sizeof *p->k;
+    size_t next = (s0 + KEYS) * pitch + g * KEYS * D, later = next + KEYS * pitch,
+           bytes = KEYS * D * sizeof *p->k;
     if (s0 + KEYS > end || p->width != p->D) return copied_tile(g, s0, end, p, copy);
     Tile tile = {.k = {p->k + at, pitch}, .v = {p->v + at, pitch}};
-    if (s0 + KEYS < end) tile.next_k = p->k + next, tile.next_v = p->v + next;
-    if (s0 + 3 * KEYS <= end) tlb_prefetch(bytes, p->k + later), tlb_prefetch(bytes, p->v + later);
+    if (s0 + KEYS < end) {
+        tile.next_k = p->k + next;
+        tile.next_v = p->v + next;
+    }
+    if (s0 + 3 * KEYS <= end) {
+        tlb_prefetch(bytes, p->k + later);
+        tlb_prefetch(bytes, p->v + later);
+    }
     return tile;
 }
 
@@ -270,14 +297,17 @@ static Tile tile_in_place(int g, int s0, int end, const Problem *p, Copy copy) {
 
 static size_t set_numbers(int queries, const Problem *p) { return (size_t)2 * queries * p->width; }
 
-/* Queries first, first + 1, … of head g, in room for set_numbers(). What is left of the set is zeros. */
+/* Queries first, first + 1, … of head g, in room for set_numbers(). What is left of the set is
+ * zeros. */
 static Set gather(int queries, int g, int first, const Problem *p, float *room) {
     int H = p->H, D = p->D, width = p->width, group = H / p->KV, left = p->T * group - first;
     const float(*q)[H][D] = (const void *)p->q;
     float(*to)[width] = (void *)room, scale = (float)(1 / sqrt(D));
-    Set set = {g, first, left < queries ? left : queries, .q = room, .out = room + (size_t)queries * width};
+    Set set = {g, first, left < queries ? left : queries, .q = room,
+               .out = room + (size_t)queries * width};
     memset(room, 0, set_numbers(queries, p) * sizeof *room);
-    set.max[0] = set.max[1] = (Vector){0} - FLT_MAX; /* no score is less; not -infinity: -infinity + infinity is NaN */
+    set.max[0] = set.max[1] =
+        (Vector){0} - FLT_MAX; /* no score is less; not -infinity: -infinity + infinity is NaN */
     for (int r = 0; r < queries; r++) {
         int t = (first + r) / group, h = g * group + (first + r) % group;
         set.last[r] = r < set.count ? p->S - p->T + t : set.last[r - 1];
@@ -293,7 +323,8 @@ static Set gather_pieces(int queries, int g, int first, const Problem *p, float 
     const float(*from)[p->width] = (const void *)set.q;
     for (int r = 0; r < queries; r++)
         for (int i = 0; i < p->width; i++) to[i / PIECE][r][i % PIECE] = from[r][i];
-    set.q = set.out, set.out = memset(room, 0, (size_t)queries * p->width * sizeof *room);
+    set.q = set.out;
+    set.out = memset(room, 0, (size_t)queries * p->width * sizeof *room);
     return set;
 }
 
@@ -301,16 +332,19 @@ static Set gather_pieces(int queries, int g, int first, const Problem *p, float 
 static Set gather_transposed(int g, int first, const Problem *p, float *room) {
     Set set = gather(WIDE, g, first, p, room);
     transpose(WIDE, p->width, (void *)set.out, (const void *)set.q);
-    set.q = set.out, set.out = memset(room, 0, (size_t)WIDE * p->width * sizeof *room);
+    set.q = set.out;
+    set.out = memset(room, 0, (size_t)WIDE * p->width * sizeof *room);
     return set;
 }
 
 /* rows[r] is what query r has summed. */
-static void scatter(int queries, const Set *set, const float *rows_, const Problem *p, float *out_, float *lse_) {
+static void scatter(int queries, const Set *set, const float *rows_, const Problem *p, float *out_,
+                    float *lse_) {
     int H = p->H, D = p->D, width = p->width, group = H / p->KV;
     const float(*rows)[width] = (const void *)rows_;
     float(*out)[H][D] = (void *)out_, (*lse)[H] = (void *)lse_, sums[WIDE], most[WIDE];
-    memcpy(sums, set->sum, sizeof sums), memcpy(most, set->max, sizeof most);
+    memcpy(sums, set->sum, sizeof sums);
+    memcpy(most, set->max, sizeof most);
     for (int l = queries; l < WIDE; l++) sums[l % queries] += sums[l];
     for (int r = 0; r < set->count; r++) {
         int t = (set->first + r) / group, h = set->g * group + (set->first + r) % group;
@@ -326,8 +360,10 @@ static void merge_sets(int queries, Set *into, const Set *from, int width) {
     Vector old[2], new[2];
     for (int c = 0; c < 2; c++) {
         Vector max = vector_max(into->max[c], from->max[c]);
-        old[c] = exp_negative(into->max[c] - max), new[c] = exp_negative(from->max[c] - max);
-        into->max[c] = max, into->sum[c] = old[c] * into->sum[c] + new[c] * from->sum[c];
+        old[c] = exp_negative(into->max[c] - max);
+        new[c] = exp_negative(from->max[c] - max);
+        into->max[c] = max;
+        into->sum[c] = old[c] * into->sum[c] + new[c] * from->sum[c];
     }
     for (int r = 0; r < queries; r++) {
         float shrink = old[r / LANES][r % LANES], grow = new[r / LANES][r % LANES];
@@ -335,9 +371,12 @@ static void merge_sets(int queries, Set *into, const Set *from, int width) {
     }
 }
 
-static Problem problem(int T, int S, int H, int KV, int D, const float *q, const float *k, const float *v) {
-    if (T < 1 || T > S) fail("flash attention: %d queries cannot be the last of %d positions", T, S);
-    if (KV < 1 || H % KV) fail("flash attention: %d query heads cannot share %d key/value heads evenly", H, KV);
+static Problem problem(int T, int S, int H, int KV, int D, const float *q, const float *k,
+                       const float *v) {
+    if (T < 1 || T > S)
+        fail("flash attention: %d queries cannot be the last of %d positions", T, S);
+    if (KV < 1 || H % KV)
+        fail("flash attention: %d query heads cannot share %d key/value heads evenly", H, KV);
     int two = 2 * LANES;
     return (Problem){T, S, H, KV, D, (D + two - 1) / two * two, q, k, v};
 }
@@ -354,8 +393,9 @@ static void prefill_block(int count, Set team[count], const Problem *p, Copy cop
     }
 }
 
-void flash_prefill(int sets, int T, int S, int H, int KV, int D, float out[restrict T][H][D], float *lse,
-                    const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
+void flash_prefill(int sets, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+                   float *lse, const float q[T][H][D], const float k[S][KV][D],
+                   const float v[S][KV][D]) {
     const Problem p = problem(T, S, H, KV, D, (const void *)q, (const void *)k, (const void *)v);
     int queries = T * (H / KV), teams = (queries + sets * WIDE - 1) / (sets * WIDE);
 #pragma omp parallel if ((double)T * S * H * D > 1e6)
@@ -364,26 +404,32 @@ void flash_prefill(int sets, int T, int S, int H, int KV, int D, float out[restr
         Set *team = xmalloc((size_t)sets * sizeof *team);
         Copy copy = copy_new(&p);
 #pragma omp for collapse(2) schedule(dynamic)
-        for (int n = teams - 1; n >= 0; n--) /* the last teams have the most keys to read: they go first */
+        for (int n = teams - 1; n >= 0;
+             n--) /* the last teams have the most keys to read: they go first */
             for (int g = 0; g < KV; g++) {
                 int count = 0;
-                for (int first = n * sets * WIDE; first < queries && count < sets; first += WIDE, count++)
-                    team[count] = gather_transposed(g, first, &p, room + count * set_numbers(WIDE, &p));
+                for (int first = n * sets * WIDE; first < queries && count < sets;
+                     first += WIDE, count++)
+                    team[count] =
+                        gather_transposed(g, first, &p, room + count * set_numbers(WIDE, &p));
                 prefill_block(count, team, &p, copy);
                 for (Set *set = team; set < team + count; set++) {
                     transpose(p.width, WIDE, (void *)set->q, (const void *)set->out);
                     scatter(WIDE, set, set->q, &p, &out[0][0][0], lse);
                 }
             }
-        free(room), free(team), free(copy.k);
+        free(room);
+        free(team);
+        free(copy.k);
     }
 }
 
-/* ------------------------------------------------------------------ few queries: the keys are split */
+/* -------------------------------------------------------------- few queries: the keys are split */
 
-/* Shows sets of all heads the keys begin … end - 1, which they read as they lie in memory. A head's first set asks for
- * what comes next. */
-static void decode_part(int queries, int each, Set sets[][each], int begin, int end, const Problem *p) {
+/* Shows sets of all heads the keys begin … end - 1, which they read as they lie in memory. A head's
+ * first set asks for what comes next. */
+static void decode_part(int queries, int each, Set sets[][each], int begin, int end,
+                        const Problem *p) {
     Copy copy = copy_new(p);
     for (int s0 = begin; s0 < end; s0 += KEYS)
         for (int g = 0; g < p->KV; g++) {
@@ -397,8 +443,9 @@ static void decode_part(int queries, int each, Set sets[][each], int begin, int 
     free(copy.k);
 }
 
-void flash_decode_split_kv(int parts, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
-                     const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
+void flash_decode_split_kv(int parts, int T, int S, int H, int KV, int D,
+                           float out[restrict T][H][D], const float q[T][H][D],
+                           const float k[S][KV][D], const float v[S][KV][D]) {
     const Problem p = problem(T, S, H, KV, D, (const void *)q, (const void *)k, (const void *)v);
     int group = H / KV, queries = group > FOUR ? EIGHT : FOUR, tiles = (S + KEYS - 1) / KEYS;
     int each = (T * group + queries - 1) / queries, count = each * KV;
@@ -406,7 +453,8 @@ void flash_decode_split_kv(int parts, int T, int S, int H, int KV, int D, float 
     Set(*sets)[count] = xmalloc((size_t)parts * sizeof *sets);
 #pragma omp parallel for if ((double)T * S * H * D > 1e6)
     for (int part = 0; part < parts; part++) {
-        long first = (long)tiles * part / parts * KEYS, end = (long)tiles * (part + 1) / parts * KEYS;
+        long first = (long)tiles * part / parts * KEYS,
+             end = (long)tiles * (part + 1) / parts * KEYS;
         for (int n = 0; n < count; n++) {
             float *own = room + ((size_t)part * count + n) * set_numbers(queries, &p);
             sets[part][n] = gather_pieces(queries, n / each, n % each * queries, &p, own);
@@ -414,17 +462,20 @@ void flash_decode_split_kv(int parts, int T, int S, int H, int KV, int D, float 
         decode_part(queries, each, (void *)sets[part], (int)first, (int)(end < S ? end : S), &p);
     }
     for (int n = 0; n < count; n++) {
-        for (int part = 1; part < parts; part++) merge_sets(queries, &sets[0][n], &sets[part][n], p.width);
+        for (int part = 1; part < parts; part++)
+            merge_sets(queries, &sets[0][n], &sets[part][n], p.width);
         scatter(queries, &sets[0][n], sets[0][n].out, &p, &out[0][0][0], NULL);
     }
-    free(sets), free(room);
+    free(sets);
+    free(room);
 }
 
 /* The number of parts depends only on the text's length, so the order of the sums, and the
  * result, is the same with any number of threads. The scratch memory grows with the text up to S
  * = 1920. */
 void fast_flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H][D],
-                          const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
+                          const float q[T][H][D], const float k[S][KV][D],
+                          const float v[S][KV][D]) {
     int parts = S / 128 + 1;
     bool few = KV > 0 && T * (H / KV) <= FEW;
     if (few) flash_decode_split_kv(parts < 16 ? parts : 16, T, S, H, KV, D, out, q, k, v);

@@ -31,7 +31,8 @@ void float_sum(int rows, int in, int out, float y[restrict rows][out], const flo
         }
 }
 
-/* The pragma allows what the language does not: to add in another order, and so in all lanes of a register at once. */
+/* The pragma allows what the language does not: to add in another order, and so in all lanes of a
+ * register at once. */
 static float dot(int n, const float a[n], const float b[n]) {
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -46,8 +47,8 @@ void simd_sum(int rows, int in, int out, float y[restrict rows][out], const floa
 }
 
 /* Four outputs of one row; the last few outputs one by one. */
-void multiple_accumulators(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
-                  const float weight[out][in]) {
+void multiple_accumulators(int rows, int in, int out, float y[restrict rows][out],
+                           const float x[rows][in], const float weight[out][in]) {
     int o = 0;
     for (; o + 4 <= out; o += 4)
         for (int r = 0; r < rows; r++) {
@@ -59,20 +60,23 @@ void multiple_accumulators(int rows, int in, int out, float y[restrict rows][out
                 c += x[r][i] * weight[o + 2][i];
                 d += x[r][i] * weight[o + 3][i];
             }
-            y[r][o] = a, y[r][o + 1] = b, y[r][o + 2] = c, y[r][o + 3] = d;
+            y[r][o] = a;
+            y[r][o + 1] = b;
+            y[r][o + 2] = c;
+            y[r][o + 3] = d;
         }
     for (; o < out; o++)
         for (int r = 0; r < rows; r++) y[r][o] = dot(in, x[r], weight[o]);
 }
 
 /* sum[r][o] = the part of the sum that i < count contributes, count a multiple of LANES. */
-static void four_by_four(int count, int in, float sum[4][4], const float x[4][in], const float weight[4][in]) {
+static void four_by_four(int count, int in, float sum[4][4], const float x[4][in],
+                         const float weight[4][in]) {
     Vector total[4][4] = {0};
-    for (int i = 0; i < count; i += LANES)
-        UNROLLED
-        for (int r = 0; r < 4; r++)
-            UNROLLED
-            for (int o = 0; o < 4; o++) total[r][o] += *(const Vector *)&x[r][i] * *(const Vector *)&weight[o][i];
+    for (int i = 0; i < count; i += LANES) UNROLLED
+    for (int r = 0; r < 4; r++) UNROLLED
+    for (int o = 0; o < 4; o++)
+        total[r][o] += *(const Vector *)&x[r][i] * *(const Vector *)&weight[o][i];
     for (int r = 0; r < 4; r++)
         for (int o = 0; o < 4; o++) {
             sum[r][o] = 0;
@@ -89,7 +93,8 @@ void register_tile(int rows, int in, int out, float y[restrict rows][out], const
             float sum[4][4];
             four_by_four(whole, in, sum, x + r, weight + o);
             for (int k = 0; k < 16; k++) {
-                for (int i = whole; i < in; i++) sum[k / 4][k % 4] += x[r + k / 4][i] * weight[o + k % 4][i];
+                for (int i = whole; i < in; i++)
+                    sum[k / 4][k % 4] += x[r + k / 4][i] * weight[o + k % 4][i];
                 y[r + k / 4][o + k % 4] = sum[k / 4][k % 4];
             }
         }
@@ -106,22 +111,33 @@ static void pack(int count, int in, float panel[DEPTH][WIDTH], const float weigh
         for (int o = 0; o < WIDTH; o++) panel[i][o] = weight[o][i];
 }
 
-/* y[r][o] += sum over i < count of x[r][i] panel[i][o]. Lanes are outputs: no sum has to be added up across lanes. */
-INLINE void add_tile(int rows, int count, int in, int out, float y[rows][out], const float x[rows][in],
-                     const float panel[DEPTH][WIDTH]) {
+/* y[r][o] += sum over i < count of x[r][i] panel[i][o]. Lanes are outputs: no sum has to be added
+ * up across lanes. */
+INLINE void add_tile(int rows, int count, int in, int out, float y[rows][out],
+                     const float x[rows][in], const float panel[DEPTH][WIDTH]) {
     Vector sum[HEIGHT][2];
     UNROLLED
-    for (int r = 0; r < rows; r++) sum[r][0] = *(Vector *)y[r], sum[r][1] = *(Vector *)&y[r][LANES];
+    for (int r = 0; r < rows; r++) {
+        sum[r][0] = *(Vector *)y[r];
+        sum[r][1] = *(Vector *)&y[r][LANES];
+    }
     for (int i = 0; i < count; i++) {
         Vector first = *(const Vector *)panel[i], second = *(const Vector *)&panel[i][LANES];
         UNROLLED
-        for (int r = 0; r < rows; r++) sum[r][0] += x[r][i] * first, sum[r][1] += x[r][i] * second;
+        for (int r = 0; r < rows; r++) {
+            sum[r][0] += x[r][i] * first;
+            sum[r][1] += x[r][i] * second;
+        }
     }
     UNROLLED
-    for (int r = 0; r < rows; r++) *(Vector *)y[r] = sum[r][0], *(Vector *)&y[r][LANES] = sum[r][1];
+    for (int r = 0; r < rows; r++) {
+        *(Vector *)y[r] = sum[r][0];
+        *(Vector *)&y[r][LANES] = sum[r][1];
+    }
 }
 
-/* A panel is packed once and meets all rows of x. The last outputs, and few rows, are done as before. */
+/* A panel is packed once and meets all rows of x. The last outputs, and few rows, are done as
+ * before. */
 void packed_panels(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
                    const float weight[out][in]) {
     int outs = rows < HEIGHT ? 0 : out / WIDTH * WIDTH;
@@ -134,7 +150,8 @@ void packed_panels(int rows, int in, int out, float y[restrict rows][out], const
             pack(count, in, panel, (const void *)&weight[o][i]);
             for (; r + HEIGHT <= rows; r += HEIGHT)
                 add_tile(HEIGHT, count, in, out, (void *)&y[r][o], (const void *)&x[r][i], panel);
-            for (; r < rows; r++) add_tile(1, count, in, out, (void *)&y[r][o], (const void *)&x[r][i], panel);
+            for (; r < rows; r++)
+                add_tile(1, count, in, out, (void *)&y[r][o], (const void *)&x[r][i], panel);
         }
     if (outs == 0) multiple_accumulators(rows, in, out, y, x, weight);
     for (int o = outs; o < out && outs > 0; o++)

@@ -215,7 +215,7 @@ static int best_way(Measured *work, int ways, const void *context, int threads) 
 }
 
 double median_share(Measured *kernel, Measured *limit, int ways, const void *context, int turns,
-                     int threads) {
+                    int threads) {
     double shares[turns];
     int way = best_way(limit, ways, context, threads);
     for (int turn = 0; turn < turns; turn++) {

@@ -47,6 +47,6 @@ typedef double Measured(const void *context, int turn, int way);
  * the limit of that moment. (The best moment of the one need not be the best of the other, where
  * other programs use the same memory.) A few turns before choose the best way of the limit. */
 double median_share(Measured *kernel, Measured *limit, int ways, const void *context, int turns,
-                     int threads);
+                    int threads);
 
 #endif

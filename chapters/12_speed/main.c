@@ -1,4 +1,5 @@
-/* Chapter 12: a ladder of matrix products, each rung beside the speed that its limits predict; and one of attention. */
+/* Chapter 12: a ladder of matrix products, each rung beside the speed that its limits predict; and
+ * one of attention. */
 #include "06_grouped_query/grouped_query.h"
 #include "12_speed/climb.h"
 #include "12_speed/flash_attention.h"
@@ -17,17 +18,20 @@
 static void what_limits(const Step *first, const Step *end) {
     section("What limits each rung");
     Table table = {0};
-    table_row(&table, "rung|lanes|sums under way|loads per multiply-add|weights read for %d rows", MANY);
+    table_row(&table, "rung|lanes|sums under way|loads per multiply-add|weights read for %d rows",
+              MANY);
     for (const Step *s = first; s < end; s++)
-        table_row(&table, "%s|%s|%d|%.2f|%s", s->name, s->many.lanes == 1 ? "one" : "all", s->many.sums,
-                  (double)s->many.loads / s->many.uses, s->once ? "once" : "128 times");
+        table_row(&table, "%s|%s|%d|%.2f|%s", s->name, s->many.lanes == 1 ? "one" : "all",
+                  s->many.sums, (double)s->many.loads / s->many.uses,
+                  s->once ? "once" : "128 times");
     table_print(&table, stdout);
 }
 
 /* ---- is it right? */
 
 static size_t wrong_numbers(const Step *step, const GoldenCase *c) {
-    const Tensor *x = golden_input(c, "x"), *weight = golden_input(c, "weight"), *bias = golden_input(c, "bias");
+    const Tensor *x = golden_input(c, "x"), *weight = golden_input(c, "weight"),
+                 *bias = golden_input(c, "bias");
     int rows = (int)x->shape[0], in = (int)x->shape[1], out = (int)weight->shape[0];
     Tensor got = c->expected;
     float *y = xmalloc(tensor_bytes(&got));
@@ -61,21 +65,25 @@ static void climb(const Step *first, const Step *end) {
     Task one = task_new(1), many = task_new(MANY);
     Table table = {0};
     double dots = 0;
-    table_row(&table, "rung|1 row: predicted|of read bandwidth|%d rows: predicted|of FMA peak", MANY);
+    table_row(&table, "rung|1 row: predicted|of read bandwidth|%d rows: predicted|of FMA peak",
+              MANY);
     for (const Step *s = first; s < end; s++) {
         Speed few = speed_of(s, &one), most = speed_of(s, &many);
         table_row(&table, "%s|%.0f %%|%.0f %%|%.1f %%|%.1f %%", s->name,
-                  100 * share_of_limit(&few, &one, few.predicted), 100 * share_of_limit(&few, &one, few.measured),
+                  100 * share_of_limit(&few, &one, few.predicted),
+                  100 * share_of_limit(&few, &one, few.measured),
                   100 * share_of_limit(&most, &many, most.predicted),
                   100 * share_of_limit(&most, &many, most.measured));
         if (s->pairs) dots = most.pairs / most.fma;
     }
     table_print(&table, stdout);
-    printf("From rung 8 on there are %d threads, and the limits are those of %d.\n", thread_count(), thread_count());
+    printf("From rung 8 on there are %d threads, and the limits are those of %d.\n", thread_count(),
+           thread_count());
     if (dots > 0)
-        printf("BF16 dot products do %.2f times the FMA peak: fast_linear_tensor() %s them.\n", dots,
-               bf16_dots_pay() ? "takes" : "does not take");
-    task_free(&one), task_free(&many);
+        printf("BF16 dot products do %.2f times the FMA peak: fast_linear_tensor() %s them.\n",
+               dots, bf16_dots_pay() ? "takes" : "does not take");
+    task_free(&one);
+    task_free(&many);
 }
 
 /* ---- attention */
@@ -85,7 +93,8 @@ enum { H = 16, KV = 4, D = 64, PREFILL = MEASURES ? 512 : 64, DECODE = MEASURES 
 typedef struct {
     const char *name;
     bool shared; /* by all threads */
-    int number;  /* of sets in a team, of parts; 0: chapter 6's, with all scores of a query at once */
+    int number;  /* of sets in a team, of parts; 0: chapter 6's, with all scores of a query at once
+                  */
 } Way;
 
 typedef struct {
@@ -96,14 +105,24 @@ typedef struct {
 static Heads heads_new(int T, int S) {
     Random random = {.state = 8};
     size_t queries = (size_t)T * H * D, keys = (size_t)S * KV * D;
-    Heads h = {.T = T, .S = S,
-               .q = xmalloc(queries * sizeof(float)), .k = xmalloc(keys * sizeof(float)),
-               .v = xmalloc(keys * sizeof(float)), .out = xmalloc(queries * sizeof(float))};
-    random_fill(&random, queries, h.q), random_fill(&random, keys, h.k), random_fill(&random, keys, h.v);
+    Heads h = {.T = T,
+               .S = S,
+               .q = xmalloc(queries * sizeof(float)),
+               .k = xmalloc(keys * sizeof(float)),
+               .v = xmalloc(keys * sizeof(float)),
+               .out = xmalloc(queries * sizeof(float))};
+    random_fill(&random, queries, h.q);
+    random_fill(&random, keys, h.k);
+    random_fill(&random, keys, h.v);
     return h;
 }
 
-static void heads_free(Heads *h) { free(h->q), free(h->k), free(h->v), free(h->out); }
+static void heads_free(Heads *h) {
+    free(h->q);
+    free(h->k);
+    free(h->v);
+    free(h->out);
+}
 
 static void attend(const Way *way, const Heads *h) {
     int T = h->T, S = h->S;
@@ -113,7 +132,8 @@ static void attend(const Way *way, const Heads *h) {
     else flash_decode_split_kv(way->number, T, S, H, KV, D, out, q, k, v);
 }
 
-/* The share of what limits it, in turns with it: multiply-adds for many queries, reading for one. */
+/* The share of what limits it, in turns with it: multiply-adds for many queries, reading for one.
+ */
 static double share(const Way *way, const Heads *h) {
     int threads = way->shared ? thread_count() : 1, most = thread_count();
     double work = h->T > 1 ? 2.0 * H * D * h->T * (h->T + 1) : 2.0 * h->S * KV * D * sizeof(float);
@@ -122,9 +142,11 @@ static double share(const Way *way, const Heads *h) {
     for (Rounds turns = rounds_new(); rounds_go_on(&turns);) {
         double start = work_seconds(threads);
         attend(way, h);
-        time = fmin(time, work_seconds(threads) - start), start = work_seconds(threads);
+        time = fmin(time, work_seconds(threads) - start);
+        start = work_seconds(threads);
         int way_to_read = turns.count % READING_WAYS;
-        double done = h->T > 1 ? multiply_adds(threads) : read_memory(threads, way_to_read, (size_t)work / 2, h->k);
+        double done = h->T > 1 ? multiply_adds(threads)
+                               : read_memory(threads, way_to_read, (size_t)work / 2, h->k);
         limit = fmax(limit, done / (work_seconds(threads) - start));
     }
     use_threads(most);
@@ -132,19 +154,23 @@ static double share(const Way *way, const Heads *h) {
 }
 
 static void climb_attention(void) {
-    static const Way prefill[] = {{"chapter 6", false, 0}, {"vectors", false, 1}, {"teams", false, 8},
-                                  {"threads", true, 8}};
-    static const Way decode[] = {{"chapter 6", false, 0}, {"vectors", false, 1}, {"split keys", false, 16},
+    static const Way prefill[] = {
+        {"chapter 6", false, 0}, {"vectors", false, 1}, {"teams", false, 8}, {"threads", true, 8}};
+    static const Way decode[] = {{"chapter 6", false, 0},
+                                 {"vectors", false, 1},
+                                 {"split keys", false, 16},
                                  {"threads", true, 16}};
     Heads many = heads_new(PREFILL, PREFILL), one = heads_new(1, DECODE);
     section("Attention");
     Table table = {0};
-    table_row(&table, "prefill of %d|of FMA peak|decode after %d|of read bandwidth", PREFILL, DECODE);
+    table_row(&table, "prefill of %d|of FMA peak|decode after %d|of read bandwidth", PREFILL,
+              DECODE);
     for (int i = 0; i < 4; i++)
-        table_row(&table, "%s|%.1f %%|%s|%.1f %%", prefill[i].name, 100 * share(&prefill[i], &many), decode[i].name,
-                  100 * share(&decode[i], &one));
+        table_row(&table, "%s|%.1f %%|%s|%.1f %%", prefill[i].name, 100 * share(&prefill[i], &many),
+                  decode[i].name, 100 * share(&decode[i], &one));
     table_print(&table, stdout);
-    heads_free(&many), heads_free(&one);
+    heads_free(&many);
+    heads_free(&one);
 }
 
 int main(int argc, char **argv) {
@@ -152,9 +178,13 @@ int main(int argc, char **argv) {
     int count;
     const Step *steps = matmul_benchmarks(&count), *first = steps, *end = steps + count;
     const Option options[] = {{"rung", "N", "only rung N, from 0 to 10", &rung}};
-    only_options(argc, argv, "[--rung N]", "Chapter 12, speed: a ladder of matrix products, and one of attention.", 1,
+    only_options(argc, argv, "[--rung N]",
+                 "Chapter 12, speed: a ladder of matrix products, and one of attention.", 1,
                  options);
-    if (rung) first += option_number("rung", rung, 0, count - 1), end = first + 1;
+    if (rung) {
+        first += option_number("rung", rung, 0, count - 1);
+        end = first + 1;
+    }
     if (!rung) what_limits(first, end);
     against_pytorch(first, end);
     climb(first, end);

@@ -14,26 +14,29 @@ bool bf16_dots_pay(void) { return false; }
 INLINE Vector add_pairs(Vector sum, float, Vector) { return sum; }
 #endif
 
-static void copy_pairs(int rows, int count, int in, float block[rows][LDA], const float x[rows][in]) {
+static void copy_pairs(int rows, int count, int in, float block[rows][LDA],
+                       const float x[rows][in]) {
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < count; i += LANES) {
             float rest[2 * LANES] = {0};
             const float *from = &x[r][2 * i];
-            if (i + LANES > count) from = memcpy(rest, from, 2 * (size_t)(count - i) * sizeof *from);
-            *(Vector *)&block[r][i] = round_pairs(*(const Vector *)from, *(const Vector *)&from[LANES]);
+            if (i + LANES > count)
+                from = memcpy(rest, from, 2 * (size_t)(count - i) * sizeof *from);
+            *(Vector *)&block[r][i] =
+                round_pairs(*(const Vector *)from, *(const Vector *)&from[LANES]);
         }
 }
 
-static void whole_tile(int count, bool more, int out, float y[][out], const float x[][LDA], const float w[][NR],
-                       PrefetchPlan ahead) {
+static void whole_tile(int count, bool more, int out, float y[][out], const float x[][LDA],
+                       const float w[][NR], PrefetchPlan ahead) {
     tile(add_pairs, MR, count, more, out, y, x, w, ahead);
 }
-static void third_tile(int count, bool more, int out, float y[][out], const float x[][LDA], const float w[][NR],
-                       PrefetchPlan ahead) {
+static void third_tile(int count, bool more, int out, float y[][out], const float x[][LDA],
+                       const float w[][NR], PrefetchPlan ahead) {
     tile(add_pairs, MR / 3, count, more, out, y, x, w, ahead);
 }
-static void single_row(int count, bool more, int out, float y[][out], const float x[][LDA], const float w[][NR],
-                       PrefetchPlan ahead) {
+static void single_row(int count, bool more, int out, float y[][out], const float x[][LDA],
+                       const float w[][NR], PrefetchPlan ahead) {
     tile(add_pairs, 1, count, more, out, y, x, w, ahead);
 }
 

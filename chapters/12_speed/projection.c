@@ -6,14 +6,16 @@
 #include <stdlib.h>
 
 enum {
-    FEW = 4, STREAMS = 4, /* rows of x that meet a weight on its way from memory, and rows of the weight side by side */
-    STREAMS_8 = 8,          /* or one after the other, where x is a single row, and the weights are F32, */
-    STREAMS_12 = 12,    /* or x is so long that the first-level cache cannot keep it, */
-    BURST = 128,          /* and of each so many numbers in one go */
-    LONG = 2048,          /* it keeps so many numbers of x while weights of 16 bits pass */
-    SPAN = 256,           /* numbers of a row whose products are added up by themselves */
-    AHEAD = 768,          /* bytes that are asked for before they are needed */
-    LINE = 64,            /* bytes that come from memory together */
+    FEW = 4,
+    STREAMS = 4, /* rows of x that meet a weight on its way from memory, and rows of the weight side
+                    by side */
+    STREAMS_8 = 8,   /* or one after the other, where x is a single row, and the weights are F32, */
+    STREAMS_12 = 12, /* or x is so long that the first-level cache cannot keep it, */
+    BURST = 128,     /* and of each so many numbers in one go */
+    LONG = 2048,     /* it keeps so many numbers of x while weights of 16 bits pass */
+    SPAN = 256,      /* numbers of a row whose products are added up by themselves */
+    AHEAD = 768,     /* bytes that are asked for before they are needed */
+    LINE = 64,       /* bytes that come from memory together */
 };
 
 /* How x and the weights are multiplied. */
@@ -28,24 +30,30 @@ static void copy_row(bool rounds, int count, float to[count], const float from[c
     if (rounds) bf16_round(count, to);
 }
 
-/* ------------------------------------------------------------------ few rows: as fast as the weights can be read */
+/* ------------------------------------------------- few rows: as fast as the weights can be read */
 
-/* 2 LANES weights as float32, from any address. BF16 comes as the even ones and the odd ones: a shift and a mask are
- * less than the instructions that widen. */
+/* 2 LANES weights as float32, from any address. BF16 comes as the even ones and the odd ones: a
+ * shift and a mask are less than the instructions that widen. */
 INLINE void widen(DType dtype, Vector to[2], const char *from) {
-    if (dtype == F32) to[0] = ((const Vector *)from)[0], to[1] = ((const Vector *)from)[1];
-    else if (dtype == F16) to[0] = widen_f16(from), to[1] = widen_f16(from + LANES * sizeof(f16));
-    else {
+    if (dtype == F32) {
+        to[0] = ((const Vector *)from)[0];
+        to[1] = ((const Vector *)from)[1];
+    } else if (dtype == F16) {
+        to[0] = widen_f16(from);
+        to[1] = widen_f16(from + LANES * sizeof(f16));
+    } else {
         VecU32 pairs = *(const VecU32 *)from;
         IN_REGISTER(pairs);
-        to[0] = even_bf16(pairs), to[1] = odd_bf16(pairs);
+        to[0] = even_bf16(pairs);
+        to[1] = odd_bf16(pairs);
     }
 }
 
 /* A row of x in the order of its weights, in steps of 2 LANES; the last is filled up with zeros. */
 #define EVERY_OTHER(from, l) ((from) + 2 * (l))
 static void copy_in_order(bool rounds, DType dtype, int in, float to[], const float from[in]) {
-    int whole = in / (2 * LANES) * 2 * LANES, width = (in + 2 * LANES - 1) / (2 * LANES) * 2 * LANES;
+    int whole = in / (2 * LANES) * 2 * LANES,
+        width = (in + 2 * LANES - 1) / (2 * LANES) * 2 * LANES;
     memset(to + whole, 0, (size_t)(width - whole) * sizeof *to);
     copy_row(rounds, in, to, from);
     for (int i = 0; i < width && dtype == BF16; i += 2 * LANES) {
@@ -61,12 +69,13 @@ INLINE void prefetch(size_t bytes, const char *from) {
 }
 
 /* 2 LANES weights of each stream meet all rows of x, which is loaded but once for all streams. */
-INLINE void add_step(DType dtype, int rows, int streams, Vector sum[], int width, const float x[][width],
-                     const char *from, size_t stream) {
+INLINE void add_step(DType dtype, int rows, int streams, Vector sum[], int width,
+                     const float x[][width], const char *from, size_t stream) {
     Vector near[FEW][2], w[2];
     UNROLLED
     for (int r = 0; r < rows; r++) {
-        near[r][0] = *(const Vector *)x[r], near[r][1] = *(const Vector *)&x[r][LANES];
+        near[r][0] = *(const Vector *)x[r];
+        near[r][1] = *(const Vector *)&x[r][LANES];
         IN_REGISTER(near[r][0]);
         IN_REGISTER(near[r][1]);
     }
@@ -74,41 +83,47 @@ INLINE void add_step(DType dtype, int rows, int streams, Vector sum[], int width
     for (int s = 0; s < streams; s++, from += stream) {
         widen(dtype, w, from);
         UNROLLED
-        for (int r = 0; r < rows; r++)
-            sum[r * streams + s] += w[0] * near[r][0], sum[r * streams + s] += w[1] * near[r][1];
+        for (int r = 0; r < rows; r++) {
+            sum[r * streams + s] += w[0] * near[r][0];
+            sum[r * streams + s] += w[1] * near[r][1];
+        }
     }
 }
 
-/* A whole part of few streams. They meet x side by side, for each sum waits for its own last addition; but what comes
- * later is asked for stream by stream: memory is faster where one line follows another. */
-INLINE void add_side_by_side(DType dtype, int rows, int streams, Vector sum[], int width, const float x[][width],
-                             const char *from, size_t stream) {
+/* A whole part of few streams. They meet x side by side, for each sum waits for its own last
+ * addition; but what comes later is asked for stream by stream: memory is faster where one line
+ * follows another. */
+INLINE void add_side_by_side(DType dtype, int rows, int streams, Vector sum[], int width,
+                             const float x[][width], const char *from, size_t stream) {
     const size_t size = dtype == F32 ? 4 : 2, part = SPAN * size;
     UNROLLED
     for (int i = 0; i < SPAN; i += 2 * LANES) {
         size_t asked = i * size * streams;
-        if (asked % LINE == 0) prefetch(2 * LANES * size * streams, from + asked / part * stream + asked % part);
+        if (asked % LINE == 0)
+            prefetch(2 * LANES * size * streams, from + asked / part * stream + asked % part);
         add_step(dtype, rows, streams, sum, width, (const void *)&x[0][i], from + i * size, stream);
     }
 }
 
-/* A burst of many streams, and one row of x: one stream after the other, as a processor likes to fetch from memory by
- * itself. Where x comes from the second-level cache, too, asking would only be in its way. */
-INLINE void add_in_turn(DType dtype, int streams, Vector sum[], const float x[], const char *from, size_t stream) {
+/* A burst of many streams, and one row of x: one stream after the other, as a processor likes to
+ * fetch from memory by itself. Where x comes from the second-level cache, too, asking would only be
+ * in its way. */
+INLINE void add_in_turn(DType dtype, int streams, Vector sum[], const float x[], const char *from,
+                        size_t stream) {
     const size_t size = dtype == F32 ? 4 : 2;
     UNROLLED
-    for (int s = 0; s < streams; s++, from += stream)
-        UNROLLED
-        for (int i = 0; i < BURST; i += 2 * LANES) {
-            if (dtype == F32 && i * size % LINE == 0) prefetch(2 * LANES * size, from + i * size);
-            add_step(dtype, 1, 1, &sum[s], 2 * LANES, (const void *)&x[i], from + i * size, 0);
-        }
+    for (int s = 0; s < streams; s++, from += stream) UNROLLED
+    for (int i = 0; i < BURST; i += 2 * LANES) {
+        if (dtype == F32 && i * size % LINE == 0) prefetch(2 * LANES * size, from + i * size);
+        add_step(dtype, 1, 1, &sum[s], 2 * LANES, (const void *)&x[i], from + i * size, 0);
+    }
 }
 
-/* sum[r][s] += so many products of a row of x and one of the weight: a part of their sums, added up by itself. In one
- * go each lane would add up thousands of roundings, the more the fewer lanes there are. */
-INLINE void add_part(DType dtype, int rows, int streams, int count, Vector sum[], int width, const float x[][width],
-                     const char *weight, size_t stream) {
+/* sum[r][s] += so many products of a row of x and one of the weight: a part of their sums, added up
+ * by itself. In one go each lane would add up thousands of roundings, the more the fewer lanes
+ * there are. */
+INLINE void add_part(DType dtype, int rows, int streams, int count, Vector sum[], int width,
+                     const float x[][width], const char *weight, size_t stream) {
     const size_t size = dtype == F32 ? 4 : 2;
     Vector part[FEW * STREAMS];
     int i = 0;
@@ -117,21 +132,26 @@ INLINE void add_part(DType dtype, int rows, int streams, int count, Vector sum[]
     for (; streams > STREAMS && i + BURST <= count; i += BURST)
         add_in_turn(dtype, streams, part, &x[0][i], weight + i * size, stream);
     for (; streams <= STREAMS && i + SPAN <= count; i += SPAN)
-        add_side_by_side(dtype, rows, streams, part, width, (const void *)&x[0][i], weight + i * size, stream);
+        add_side_by_side(dtype, rows, streams, part, width, (const void *)&x[0][i],
+                         weight + i * size, stream);
     for (; i + 2 * LANES <= count; i += 2 * LANES)
-        add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], weight + i * size, stream);
+        add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], weight + i * size,
+                 stream);
     if (i < count) { /* beyond the end of a row nothing is read */
         char rest[STREAMS_12][2 * LANES * sizeof(float)] = {0};
-        for (int s = 0; s < streams; s++) memcpy(rest[s], weight + s * stream + i * size, (size_t)(count - i) * size);
-        add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], rest[0], sizeof rest[0]);
+        for (int s = 0; s < streams; s++)
+            memcpy(rest[s], weight + s * stream + i * size, (size_t)(count - i) * size);
+        add_step(dtype, rows, streams, part, width, (const void *)&x[0][i], rest[0],
+                 sizeof rest[0]);
     }
     UNROLLED
     for (int n = 0; n < rows * streams; n++) sum[n] += part[n];
 }
 
-/* products[r][s] = w_s . x_r, for rows of the weight that lie `stream` bytes from each other. Each is read from end to
- * end beside the others, so that several lines of memory, and several additions, are under way at any time. What is not
- * a whole part comes last, so that in the loop all sums stay in registers. */
+/* products[r][s] = w_s . x_r, for rows of the weight that lie `stream` bytes from each other. Each
+ * is read from end to end beside the others, so that several lines of memory, and several
+ * additions, are under way at any time. What is not a whole part comes last, so that in the loop
+ * all sums stay in registers. */
 INLINE void dot_products(DType dtype, int rows, int streams, int in, float products[], int width,
                          const float x[][width], const char *weight, size_t stream) {
     const size_t size = dtype == F32 ? 4 : 2;
@@ -140,9 +160,11 @@ INLINE void dot_products(DType dtype, int rows, int streams, int in, float produ
     UNROLLED
     for (int n = 0; n < rows * streams; n++) sum[n] = (Vector){0};
     for (; i + SPAN <= in; i += SPAN)
-        add_part(dtype, rows, streams, SPAN, sum, width, (const void *)&x[0][i], weight + i * size, stream);
+        add_part(dtype, rows, streams, SPAN, sum, width, (const void *)&x[0][i], weight + i * size,
+                 stream);
     if (i < in)
-        add_part(dtype, rows, streams, in - i, sum, width, (const void *)&x[0][i], weight + i * size, stream);
+        add_part(dtype, rows, streams, in - i, sum, width, (const void *)&x[0][i],
+                 weight + i * size, stream);
     UNROLLED
     for (int n = 0; n < rows * streams; n++) products[n] = total(sum[n]);
 }
@@ -151,29 +173,35 @@ INLINE void dot_products(DType dtype, int rows, int streams, int in, float produ
 INLINE void any_products(DType dtype, int rows, int streams, int in, float products[], int width,
                          const float x[][width], const char *weight, size_t stream) {
     if (dtype == F32) dot_products(F32, rows, streams, in, products, width, x, weight, stream);
-    else if (dtype == BF16) dot_products(BF16, rows, streams, in, products, width, x, weight, stream);
+    else if (dtype == BF16)
+        dot_products(BF16, rows, streams, in, products, width, x, weight, stream);
     else dot_products(F16, rows, streams, in, products, width, x, weight, stream);
 }
 
 /* One output of each stream, of all rows of x. */
-static void some_products(DType dtype, int rows, int streams, int in, float products[rows][streams], int width,
-                          const float x[][width], const char *weight, size_t stream) {
+static void some_products(DType dtype, int rows, int streams, int in, float products[rows][streams],
+                          int width, const float x[][width], const char *weight, size_t stream) {
     int r = 0;
     for (; streams == STREAMS && r + FEW <= rows; r += FEW)
         any_products(dtype, FEW, STREAMS, in, products[r], width, x + r, weight, stream);
     for (; r < rows; r++)
         if (streams == 1) any_products(dtype, 1, 1, in, products[r], width, x + r, weight, stream);
-        else if (streams == STREAMS) any_products(dtype, 1, STREAMS, in, products[r], width, x + r, weight, stream);
-        else if (streams == STREAMS_8) any_products(dtype, 1, STREAMS_8, in, products[r], width, x + r, weight, stream);
-        else if (dtype == BF16) dot_products(BF16, 1, STREAMS_12, in, products[r], width, x + r, weight, stream);
+        else if (streams == STREAMS)
+            any_products(dtype, 1, STREAMS, in, products[r], width, x + r, weight, stream);
+        else if (streams == STREAMS_8)
+            any_products(dtype, 1, STREAMS_8, in, products[r], width, x + r, weight, stream);
+        else if (dtype == BF16)
+            dot_products(BF16, 1, STREAMS_12, in, products[r], width, x + r, weight, stream);
         else dot_products(F16, 1, STREAMS_12, in, products[r], width, x + r, weight, stream);
 }
 
-/* Outputs first, first + 1, … of `apart` rows of the weight for each stream. They are put where they belong in the
- * end: to write here and there between what is read takes a fifth of the speed. Threads do not get the same share of
- * the memory at any time: they take less and less at once (guided), so that at the end none waits long for another. */
-static void outputs(int first, int streams, int apart, int rows, int in, int out, float y[rows][out], int width,
-                    const float x[rows][width], const Tensor *weight) {
+/* Outputs first, first + 1, … of `apart` rows of the weight for each stream. They are put where
+ * they belong in the end: to write here and there between what is read takes a fifth of the speed.
+ * Threads do not get the same share of the memory at any time: they take less and less at once
+ * (guided), so that at the end none waits long for another. */
+static void outputs(int first, int streams, int apart, int rows, int in, int out,
+                    float y[rows][out], int width, const float x[rows][width],
+                    const Tensor *weight) {
     size_t row = (size_t)in * dtype_size(weight->dtype);
     float(*products)[rows][streams] = xmalloc((size_t)apart * sizeof *products);
 #pragma omp parallel for schedule(guided) if ((double)rows * in * apart * streams > 1e6)
@@ -206,7 +234,8 @@ static void few_rows_of(bool rounds, int first, int rows, int in, int out, float
     while (first < out) {
         if (out - first < streams) streams = out - first < STREAMS ? 1 : STREAMS;
         int apart = (out - first) / streams;
-        if (streams > STREAMS) apart -= apart % 2 == 0; /* at powers of two they crowd into few sets of a cache */
+        if (streams > STREAMS)
+            apart -= apart % 2 == 0; /* at powers of two they crowd into few sets of a cache */
         outputs(first, streams, apart, rows, in, out, y, width, ordered, weight);
         first += streams * apart;
     }
@@ -214,11 +243,11 @@ static void few_rows_of(bool rounds, int first, int rows, int in, int out, float
 }
 
 void gemv(int first, int rows, int in, int out, float y[rows][out], const float x[rows][in],
-              const Tensor *weight) {
+          const Tensor *weight) {
     few_rows_of(false, first, rows, in, out, y, x, weight);
 }
 
-/* ------------------------------------------------------------------ many rows: as fast as can be multiplied */
+/* ------------------------------------------------------ many rows: as fast as can be multiplied */
 
 static void copy_block(int rows, int count, int in, float block[rows][LDA],
                        const float x[rows][in]) {
@@ -229,13 +258,15 @@ static void copy_rounded(int rows, int count, int in, float block[rows][LDA],
     for (int r = 0; r < rows; r++) copy_row(true, count, block[r], x[r]);
 }
 
-/* A vector from each of LANES rows that have `left` bytes more. Where a row ends there are zeros. */
+/* A vector from each of LANES rows that have `left` bytes more. Where a row ends there are zeros.
+ */
 INLINE void load_square(int left, Vector square[LANES], const char *from, size_t pitch) {
     UNROLLED
     for (int l = 0; l < LANES; l++) {
         char rest[sizeof(Vector)] = {0};
         const char *row = from + l * pitch;
-        square[l] = *(const Vector *)(left >= (int)sizeof rest ? row : memcpy(rest, row, (size_t)left));
+        square[l] =
+            *(const Vector *)(left >= (int)sizeof rest ? row : memcpy(rest, row, (size_t)left));
     }
 }
 
@@ -244,7 +275,8 @@ INLINE void store_square(float panel[][NR], const Vector square[LANES]) {
     for (int l = 0; l < LANES; l++) *(Vector *)panel[l] = square[l];
 }
 
-/* panel[i][o] = number i of row o of the weight, square by square: what a step of the sums needs lies together. */
+/* panel[i][o] = number i of row o of the weight, square by square: what a step of the sums needs
+ * lies together. */
 void pack_f32(int count, float panel[KC][NR], const char *weight, size_t pitch) {
     for (int o = 0; o < NR; o += LANES)
         for (int i = 0; i < count; i += LANES) {
@@ -278,7 +310,8 @@ static void pack_f16(int count, float panel[KC][NR], const char *weight, size_t 
             for (int l = 0; l < LANES; l++) {
                 char rest[LANES * 2] = {0};
                 const char *row = weight + (o + l) * pitch + i * 2;
-                square[l] = widen_f16(count - i >= LANES ? row : memcpy(rest, row, (size_t)(count - i) * 2));
+                square[l] = widen_f16(
+                    count - i >= LANES ? row : memcpy(rest, row, (size_t)(count - i) * 2));
             }
             transpose_square(square);
             store_square((void *)&panel[i][o], square);
@@ -288,24 +321,24 @@ static void pack_f16(int count, float panel[KC][NR], const char *weight, size_t 
 INLINE Vector multiply_add(Vector sum, float x, Vector w) { return sum + x * w; }
 
 /* Each in a function of its own, so that no other code takes registers from it. */
-static void whole_tile(int count, bool more, int out, float y[][out], const float x[][LDA], const float w[][NR],
-                       PrefetchPlan ahead) {
+static void whole_tile(int count, bool more, int out, float y[][out], const float x[][LDA],
+                       const float w[][NR], PrefetchPlan ahead) {
     tile(multiply_add, MR, count, more, out, y, x, w, ahead);
 }
-static void third_tile(int count, bool more, int out, float y[][out], const float x[][LDA], const float w[][NR],
-                       PrefetchPlan ahead) {
+static void third_tile(int count, bool more, int out, float y[][out], const float x[][LDA],
+                       const float w[][NR], PrefetchPlan ahead) {
     tile(multiply_add, MR / 3, count, more, out, y, x, w, ahead);
 }
-static void single_row(int count, bool more, int out, float y[][out], const float x[][LDA], const float w[][NR],
-                       PrefetchPlan ahead) {
+static void single_row(int count, bool more, int out, float y[][out], const float x[][LDA],
+                       const float w[][NR], PrefetchPlan ahead) {
     tile(multiply_add, 1, count, more, out, y, x, w, ahead);
 }
 
-#define WIDENING(copy)                                                       \
-    {                                                                        \
-        [F32] = {1, copy, pack_f32, {whole_tile, third_tile, single_row}},   \
-        [BF16] = {1, copy, pack_bf16, {whole_tile, third_tile, single_row}}, \
-        [F16] = {1, copy, pack_f16, {whole_tile, third_tile, single_row}},   \
+#define WIDENING(copy)                                                                             \
+    {                                                                                              \
+        [F32] = {1, copy, pack_f32, {whole_tile, third_tile, single_row}},                         \
+        [BF16] = {1, copy, pack_bf16, {whole_tile, third_tile, single_row}},                       \
+        [F16] = {1, copy, pack_f16, {whole_tile, third_tile, single_row}},                         \
     }
 const Method *gemm_method_for(DType dtype) {
     static const Method methods[] = WIDENING(copy_block);
@@ -316,9 +349,11 @@ static const Method *rounding(DType dtype) {
     return &methods[dtype];
 }
 
-/* All rows of a block with a panel, tile by tile. Each fetches as much of the next panel as is due. */
-static void multiply_panel(const Method *method, int rows, int count, bool more, int out, float y[][out],
-                           const float block[][LDA], const float panel[][NR], PrefetchPlan next) {
+/* All rows of a block with a panel, tile by tile. Each fetches as much of the next panel as is due.
+ */
+static void multiply_panel(const Method *method, int rows, int count, bool more, int out,
+                           float y[][out], const float block[][LDA], const float panel[][NR],
+                           PrefetchPlan next) {
     static const int heights[] = {MR, MR / 3, 1};
     for (int r = 0, n = 0; r < rows; r += heights[n]) {
         while (heights[n] > rows - r) n++;
@@ -328,9 +363,11 @@ static void multiply_panel(const Method *method, int rows, int count, bool more,
     }
 }
 
-/* A block with all panels of a weight, which the threads share. A thread meets the same outputs for every block. */
-static void multiply_block(const Method *method, int rows, int count, bool more, int outs, int out, float y[][out],
-                           const float block[][LDA], const char *weight, size_t pitch, size_t size) {
+/* A block with all panels of a weight, which the threads share. A thread meets the same outputs for
+ * every block. */
+static void multiply_block(const Method *method, int rows, int count, bool more, int outs, int out,
+                           float y[][out], const float block[][LDA], const char *weight,
+                           size_t pitch, size_t size) {
     float panel[KC][NR] __attribute__((aligned(LINE)));
 #pragma omp for schedule(static) nowait
     for (int o = 0; o < outs; o += NR) {
@@ -341,8 +378,8 @@ static void multiply_block(const Method *method, int rows, int count, bool more,
     }
 }
 
-int gemm(const Method *method, int rows, int in, int out, float y[rows][out], const float x[rows][in],
-              const Tensor *weight) {
+int gemm(const Method *method, int rows, int in, int out, float y[rows][out],
+         const float x[rows][in], const Tensor *weight) {
     int numbers = in / method->numbers, outs = out / NR * NR;
     size_t size = dtype_size(weight->dtype) * method->numbers, pitch = numbers * size;
 #pragma omp parallel if ((double)rows * in * out > 1e6)
@@ -351,7 +388,8 @@ int gemm(const Method *method, int rows, int in, int out, float y[rows][out], co
         for (int r = 0; r < rows; r += MC)
             for (int i = 0; i < numbers; i += KC) {
                 int height = min_int(rows - r, MC), depth = min_int(numbers - i, KC);
-                method->copy_block(height, depth, in, block, (const void *)&x[r][i * method->numbers]);
+                method->copy_block(height, depth, in, block,
+                                   (const void *)&x[r][i * method->numbers]);
                 multiply_block(method, height, depth, i > 0, outs, out, y + r, block,
                                (const char *)weight->data + i * size, pitch, size);
             }
@@ -363,16 +401,26 @@ int gemm(const Method *method, int rows, int in, int out, float y[rows][out], co
 /* ------------------------------------------------------------------ blocks, widened to float32 */
 
 enum {
-    SIDE = 4,     /* rows of the weight that are widened together: a number of x is loaded for all of them */
-    PIECE = 1024, /* numbers of a row that are: whole blocks, in the L1 cache while they meet every row of x */
+    SIDE = 4, /* rows of the weight that are widened together: a number of x is loaded for all of
+                 them */
+    PIECE = 1024, /* numbers of a row that are: whole blocks, in the L1 cache while they meet every
+                     row of x */
 };
 
 /* sum[s] += x . w[s] */
 static void dots(int n, float sum[SIDE], const float x[n], const float w[SIDE][PIECE]) {
     float a = 0, b = 0, c = 0, d = 0;
 #pragma omp simd reduction(+ : a, b, c, d)
-    for (int i = 0; i < n; i++) a += x[i] * w[0][i], b += x[i] * w[1][i], c += x[i] * w[2][i], d += x[i] * w[3][i];
-    sum[0] += a, sum[1] += b, sum[2] += c, sum[3] += d;
+    for (int i = 0; i < n; i++) {
+        a += x[i] * w[0][i];
+        b += x[i] * w[1][i];
+        c += x[i] * w[2][i];
+        d += x[i] * w[3][i];
+    }
+    sum[0] += a;
+    sum[1] += b;
+    sum[2] += c;
+    sum[3] += d;
 }
 
 static void project_widened(int rows, int in, int out, float y[rows][out], const float x[rows][in],
@@ -383,7 +431,8 @@ static void project_widened(int rows, int in, int out, float y[rows][out], const
         int side = min_int(out - o, SIDE);
         for (int i = 0; i < in; i += PIECE) {
             int n = min_int(in - i, PIECE);
-            for (int s = 0; s < side; s++) tensor_dequantize_row(weight, (size_t)(o + s) * in + i, n, w[s]);
+            for (int s = 0; s < side; s++)
+                tensor_dequantize_row(weight, (size_t)(o + s) * in + i, n, w[s]);
             for (int r = 0; r < rows; r++) {
                 float sum[SIDE] = {0};
                 dots(n, sum, &x[r][i], w);
@@ -396,7 +445,8 @@ static void project_widened(int rows, int in, int out, float y[rows][out], const
 /* ------------------------------------------------------------------ which of them */
 
 /* Do dot products of BF16 pay, and lose nothing that is not to be rounded away? */
-static bool take_pairs(bool rounds, int rows, int in, const float x[rows][in], const Tensor *weight) {
+static bool take_pairs(bool rounds, int rows, int in, const float x[rows][in],
+                       const Tensor *weight) {
     bool take = in % 2 == 0 && weight->dtype == BF16 && bf16_dots_pay();
     if (rounds) return take;
 #pragma omp parallel for if (take && (double)rows * in > 1e5) reduction(&& : take)
@@ -417,29 +467,30 @@ static void project_as(Way way, int rows, int in, int out, float y[restrict rows
         return;
     }
     if (rows >= MR) {
-        const Method *method = way.rounds ? rounding(weight->dtype) : gemm_method_for(weight->dtype);
+        const Method *method =
+            way.rounds ? rounding(weight->dtype) : gemm_method_for(weight->dtype);
         if (take_pairs(way.rounds, rows, in, x, weight)) method = &bf16_pairs;
         done = gemm(method, rows, in, out, y, x, weight);
     }
     few_rows_of(way.rounds, done, rows, in, out, y, x, weight);
 }
 
-void fast_linear_tensor(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
-                  const Tensor *weight) {
+void fast_linear_tensor(int rows, int in, int out, float y[restrict rows][out],
+                        const float x[rows][in], const Tensor *weight) {
     project_as((Way){0}, rows, in, out, y, x, weight);
 }
 
-void linear_tensor_bf16(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
-                     const Tensor *weight) {
+void linear_tensor_bf16(int rows, int in, int out, float y[restrict rows][out],
+                        const float x[rows][in], const Tensor *weight) {
     project_as((Way){.rounds = true}, rows, in, out, y, x, weight);
 }
 
-void linear_tensor_exact(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
-                     const Tensor *weight) {
+void linear_tensor_exact(int rows, int in, int out, float y[restrict rows][out],
+                         const float x[rows][in], const Tensor *weight) {
     project_as((Way){.widens = true}, rows, in, out, y, x, weight);
 }
 
 void linear_tensor_bf16_exact(int rows, int in, int out, float y[restrict rows][out],
-                             const float x[rows][in], const Tensor *weight) {
+                              const float x[rows][in], const Tensor *weight) {
     project_as((Way){.rounds = true, .widens = true}, rows, in, out, y, x, weight);
 }

@@ -1,5 +1,5 @@
-/* Chapter 12: LANES numbers side by side, in the compiler's own terms: the same source is AVX-512, AVX2 or NEON.
- * The vectors may lie at any address, in memory of any type. */
+/* Chapter 12: LANES numbers side by side, in the compiler's own terms: the same source is AVX-512,
+ * AVX2 or NEON. The vectors may lie at any address, in memory of any type. */
 #ifndef VECTOR_H
 #define VECTOR_H
 
@@ -16,9 +16,9 @@
 enum { LANES = 16 };
 #define MAX_OF _mm512_max_ps
 #define MIN_OF _mm512_min_ps
-#define EACH_LANE(f, x) \
-    f(x, 0), f(x, 1), f(x, 2), f(x, 3), f(x, 4), f(x, 5), f(x, 6), f(x, 7), \
-    f(x, 8), f(x, 9), f(x, 10), f(x, 11), f(x, 12), f(x, 13), f(x, 14), f(x, 15)
+#define EACH_LANE(f, x)                                                                            \
+    f(x, 0), f(x, 1), f(x, 2), f(x, 3), f(x, 4), f(x, 5), f(x, 6), f(x, 7), f(x, 8), f(x, 9),      \
+        f(x, 10), f(x, 11), f(x, 12), f(x, 13), f(x, 14), f(x, 15)
 #elif defined __AVX__
 enum { LANES = 8 };
 #define MAX_OF _mm256_max_ps
@@ -40,14 +40,18 @@ enum { REGISTERS = 16 };
 #endif
 
 typedef float Vector __attribute__((vector_size(LANES * sizeof(float)), aligned(1), may_alias));
-typedef uint32_t VecU32 __attribute__((vector_size(LANES * sizeof(uint32_t)), aligned(1), may_alias));
-typedef uint16_t VecU16 __attribute__((vector_size(LANES * sizeof(uint16_t)), aligned(1), may_alias));
+typedef uint32_t VecU32
+    __attribute__((vector_size(LANES * sizeof(uint32_t)), aligned(1), may_alias));
+typedef uint16_t VecU16
+    __attribute__((vector_size(LANES * sizeof(uint16_t)), aligned(1), may_alias));
 
-#define INLINE static inline __attribute__((always_inline)) /* so that a constant argument is one inside, too */
+#define INLINE                                                                                     \
+    static inline                                                                                  \
+        __attribute__((always_inline)) /* so that a constant argument is one inside, too */
 
-/* Before a loop of a few turns, as many as an argument says that is a constant there: it is written out, and what it
- * counts through is registers. clang does so by itself, but not if it is told; and where there may be no registers
- * for vectors, the code would only be longer. */
+/* Before a loop of a few turns, as many as an argument says that is a constant there: it is written
+ * out, and what it counts through is registers. clang does so by itself, but not if it is told; and
+ * where there may be no registers for vectors, the code would only be longer. */
 #if defined __clang__ || !(defined __SSE__ || defined __aarch64__)
 #define UNROLLED
 #else
@@ -64,18 +68,20 @@ typedef uint16_t VecU16 __attribute__((vector_size(LANES * sizeof(uint16_t)), al
 #define IN_REGISTER(v) ((void)0)
 #endif
 
-/* Before a processor can ask for a line of a page, it must look up where in memory that page is. Here it does so, for
- * the pages of so many bytes. */
+/* Before a processor can ask for a line of a page, it must look up where in memory that page is.
+ * Here it does so, for the pages of so many bytes. */
 enum { PAGE = 4096 };
 INLINE void tlb_prefetch(size_t bytes, const void *from) {
     for (size_t b = 0; b < bytes; b += PAGE) __builtin_prefetch((const char *)from + b, 0, 2);
 }
 
 /* In each lane a, where the mask (of a comparison) has all bits, and b, where it has none. */
-INLINE Vector blend(VecU32 mask, Vector a, Vector b) { return (Vector)((mask & (VecU32)a) | (~mask & (VecU32)b)); }
+INLINE Vector blend(VecU32 mask, Vector a, Vector b) {
+    return (Vector)((mask & (VecU32)a) | (~mask & (VecU32)b));
+}
 
-/* The larger number of each lane, and the lesser; b's, where one of the two is NaN. gcc does not see by itself that
- * there is one instruction for either. */
+/* The larger number of each lane, and the lesser; b's, where one of the two is NaN. gcc does not
+ * see by itself that there is one instruction for either. */
 #ifdef MAX_OF
 INLINE Vector vector_max(Vector a, Vector b) { return MAX_OF(a, b); }
 INLINE Vector vector_min(Vector a, Vector b) { return MIN_OF(a, b); }
@@ -97,8 +103,8 @@ INLINE float total(Vector sum) {
     return sum[0];
 }
 
-/* The two vectors, one after the other, hold numbers of n rows in turn: number l is one of row l % n. Each lane gets the
- * largest of its row; n is 4, 8 or 2 LANES. */
+/* The two vectors, one after the other, hold numbers of n rows in turn: number l is one of row l %
+ * n. Each lane gets the largest of its row; n is 4, 8 or 2 LANES. */
 INLINE void largest_of_each(int n, Vector v[2]) {
     if (n > LANES) return;
     Vector most = vector_max(v[0], v[1]);
@@ -107,22 +113,23 @@ INLINE void largest_of_each(int n, Vector v[2]) {
     v[0] = v[1] = most;
 }
 
-/* Cut into pieces of n lanes: FIRSTS has the first, third, fifth … piece of a, with that of b after each; SECONDS the
- * second, fourth, sixth … pieces. */
+/* Cut into pieces of n lanes: FIRSTS has the first, third, fifth … piece of a, with that of b after
+ * each; SECONDS the second, fourth, sixth … pieces. */
 #define FIRST(n, lane) ((lane) & (n) ? LANES + (lane) - (n) : (lane))
 #define SECOND(n, lane) ((lane) & (n) ? LANES + (lane) : (lane) + (n))
 #define FIRSTS(n, a, b) __builtin_shufflevector(a, b, EACH_LANE(FIRST, (n) % LANES))
 #define SECONDS(n, a, b) __builtin_shufflevector(a, b, EACH_LANE(SECOND, (n) % LANES))
 
 /* Two rows of a square exchange pieces: the second of the upper for the first of the lower. */
-#define EXCHANGE(n, square) \
-    for (int l = 0; l < LANES; l++) \
-        if ((n) < LANES && !(l & (n))) { \
-            Vector upper = square[l], lower = square[l + (n)]; \
-            square[l] = FIRSTS(n, upper, lower), square[l + (n)] = SECONDS(n, upper, lower); \
+#define EXCHANGE(n, square)                                                                        \
+    for (int l = 0; l < LANES; l++)                                                                \
+        if ((n) < LANES && !(l & (n))) {                                                           \
+            Vector upper = square[l], lower = square[l + (n)];                                     \
+            square[l] = FIRSTS(n, upper, lower), square[l + (n)] = SECONDS(n, upper, lower);       \
         }
 
-/* Turns a square: row l becomes column l. First its quarters, then those of each quarter, and so on. */
+/* Turns a square: row l becomes column l. First its quarters, then those of each quarter, and so
+ * on. */
 INLINE void transpose_square(Vector square[LANES]) {
     UNROLLED
     EXCHANGE(8, square)
@@ -145,9 +152,11 @@ INLINE void transpose_square_to(float *to, size_t apart, const float *from, size
 }
 
 /* to[i][r] = from[r][i]. Both are whole squares. */
-static inline void transpose(int rows, int width, float to[width][rows], const float from[rows][width]) {
+static inline void transpose(int rows, int width, float to[width][rows],
+                             const float from[rows][width]) {
     for (int r = 0; r < rows; r += LANES)
-        for (int i = 0; i < width; i += LANES) transpose_square_to(&to[i][r], (size_t)rows, &from[r][i], (size_t)width);
+        for (int i = 0; i < width; i += LANES)
+            transpose_square_to(&to[i][r], (size_t)rows, &from[r][i], (size_t)width);
 }
 
 /* Two BF16 numbers lie in each word: the first of each as float32, and the second. */
@@ -169,10 +178,12 @@ INLINE Vector widen_f16(const char *weights) {
     typedef __fp16 Floats __attribute__((vector_size(LANES * 2), aligned(1), may_alias));
     return __builtin_convertvector(*(const Floats *)weights, Vector);
 #else
-    /* The exponent moves from bias 15 to 127, infinity's and NaN's on to 255; a subnormal, whose exponent is 0, is read
-     * as 2^-14 plus itself, and 2^-14 is taken off again. */
-    VecU32 half = __builtin_convertvector(*(const VecU16 *)weights, VecU32), magnitude = (half & 0x7fff) << 13;
-    VecU32 subnormal = (VecU32)(magnitude < (1u << 23)), infinite = (VecU32)(magnitude >= (31u << 23));
+    /* The exponent moves from bias 15 to 127, infinity's and NaN's on to 255; a subnormal, whose
+     * exponent is 0, is read as 2^-14 plus itself, and 2^-14 is taken off again. */
+    VecU32 half = __builtin_convertvector(*(const VecU16 *)weights, VecU32),
+           magnitude = (half & 0x7fff) << 13;
+    VecU32 subnormal = (VecU32)(magnitude < (1u << 23)),
+           infinite = (VecU32)(magnitude >= (31u << 23));
     magnitude += (112u << 23) + (infinite & (112u << 23)) + (subnormal & (1u << 23));
     Vector value = (Vector)magnitude - (Vector)(subnormal & (113u << 23));
     return (Vector)((VecU32)value | (half & 0x8000) << 16);

@@ -23,8 +23,8 @@ static void what_a_model_weighs(void) {
     table_row(&table, "GB|16 bits|8.5: Q8_0|4.5: Q4_0, Q4_K|4|  cache of 4096 tokens: 16 bits|8.5");
     for (int m = 0; m < 3; m++) {
         double bit = models[m].parameters / 8e9, cached = models[m].cached * 4096 / 8e9;
-        table_row(&table, "%s|%.1f|%.1f|%.1f|%.1f|%.1f|%.1f", models[m].name, 16 * bit, 8.5 * bit, 4.5 * bit, 4 * bit,
-                  16 * cached, 8.5 * cached);
+        table_row(&table, "%s|%.1f|%.1f|%.1f|%.1f|%.1f|%.1f", models[m].name, 16 * bit, 8.5 * bit,
+                  4.5 * bit, 4 * bit, 16 * cached, 8.5 * cached);
     }
     table_print(&table, stdout);
 }
@@ -45,7 +45,8 @@ static void levels(const char *data) {
         if (fabsf(w[i]) > fabsf(most[0])) most[0] = w[i];
         if (i / 32 == BLOCK && fabsf(w[i]) > fabsf(most[1])) most[1] = w[i];
     }
-    Output output = data_open(data, "13_levels", "weight, share in percent; levels for all; for a block; the block");
+    Output output = data_open(data, "13_levels",
+                              "weight, share in percent; levels for all; for a block; the block");
     for (int b = 0; b < BINS; b++)
         fprintf(output.file, "%.3f %.4f\n", (b - BINS / 2 + 0.5) / 100, 100.0 * bins[b] / count);
     for (int k = 0; k < 2; k++) {
@@ -54,19 +55,24 @@ static void levels(const char *data) {
     }
     fputs("\n\n", output.file);
     for (int i = 0; i < 32; i++) fprintf(output.file, "%.5f\n", w[BLOCK * 32 + i]);
-    output_close(&output), free(w);
+    output_close(&output);
+    free(w);
 }
 
-/* The size of what the last matrix of feed-forward reads: in the token that has the largest of all, and the largest in
- * the others. */
+/* The size of what the last matrix of feed-forward reads: in the token that has the largest of all,
+ * and the largest in the others. */
 static void outliers(const char *data) {
     const float(*x)[s.F] = sentence_tensor(&s, "feed_forward/product", 2, s.T, s.F);
     int giant = 0, feature = 0;
     for (int t = 0; t < s.T; t++)
         for (int i = 0; i < s.F; i++)
-            if (fabsf(x[t][i]) > fabsf(x[giant][feature])) giant = t, feature = i;
+            if (fabsf(x[t][i]) > fabsf(x[giant][feature])) {
+                giant = t;
+                feature = i;
+            }
     Output output =
-        data_open(data, "13_outliers", "feature, magnitude in one token, the largest of the others, that token");
+        data_open(data, "13_outliers",
+                  "feature, magnitude in one token, the largest of the others, that token");
     for (int i = 0; i < s.F; i++) {
         float others = 0;
         for (int t = 0; t < s.T; t++)
@@ -78,21 +84,26 @@ static void outliers(const char *data) {
 
 static double error(int count, const float got[count], const float right[count]) {
     double differences = 0, squares = 0;
-    for (int i = 0; i < count; i++)
-        differences += (got[i] - right[i]) * (got[i] - right[i]), squares += right[i] * right[i];
+    for (int i = 0; i < count; i++) {
+        differences += (got[i] - right[i]) * (got[i] - right[i]);
+        squares += right[i] * right[i];
+    }
     return 100 * sqrt(differences / squares);
 }
 
 /* The error for the same matrix, for every number of bits and for the formats. */
 static void errors(const char *data) {
     int C = s.C, F = s.F, count = C * F;
-    float *w = sentence_weight(&s, "mlp.down_proj", 2, C, F), *back = xmalloc((size_t)count * sizeof *back);
-    Output output = data_open(data, "13_error", "bits a weight, error: a scale for 32; a row; all; the formats");
+    float *w = sentence_weight(&s, "mlp.down_proj", 2, C, F),
+          *back = xmalloc((size_t)count * sizeof *back);
+    Output output = data_open(data, "13_error",
+                              "bits a weight, error: a scale for 32; a row; all; the formats");
     const int shares[] = {32, F, count};
     for (int k = 0; k < 3; k++, fputs("\n\n", output.file))
         for (int bits = 2; bits <= 8; bits++) {
             fake_quantize(bits, (size_t)shares[k], (size_t)count, back, w);
-            fprintf(output.file, "%.3f %.4f %d\n", bits + 16.0 / shares[k], error(count, back, w), bits);
+            fprintf(output.file, "%.3f %.4f %d\n", bits + 16.0 / shares[k], error(count, back, w),
+                    bits);
         }
     const QuantType *format;
     for (int f = 0; (format = format_at(f)); f++) {
@@ -100,10 +111,13 @@ static void errors(const char *data) {
         void *blocks = xmalloc((size_t)(count / 32 * format->bytes));
         format->quantize(C, F, blocks, (void *)w);
         format->dequantize(C, F, (void *)back, blocks);
-        fprintf(output.file, "%.3f %.4f %s\n", 8.0 * format->bytes / 32, error(count, back, w), format->name);
+        fprintf(output.file, "%.3f %.4f %s\n", 8.0 * format->bytes / 32, error(count, back, w),
+                format->name);
         free(blocks);
     }
-    output_close(&output), free(w), free(back);
+    output_close(&output);
+    free(w);
+    free(back);
 }
 
 int main(int argc, char **argv) {

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Formats that are read only, those that have a product of their own, and those that are written as well. */
+/* Formats that are read only, those that have a product of their own, and those that are written as
+ * well. */
 #define READ(name) .dequantize = dequantize_##name
 #define MULTIPLIED(name) READ(name), .linear = project_blocks
 #define WRITTEN(name) MULTIPLIED(name), .quantize = quantize_##name, .dot = dot_##name

@@ -1,5 +1,5 @@
-/* Chapter 13: what the blocks of every format are read with: their count, a float16 of two bytes, and the two halves of
- * a byte. */
+/* Chapter 13: what the blocks of every format are read with: their count, a float16 of two bytes,
+ * and the two halves of a byte. */
 #ifndef HALVES_H
 #define HALVES_H
 

@@ -22,7 +22,8 @@ static void *quantized(const QuantType *format, int rows, int n, const float x[r
     return blocks;
 }
 
-static void there_and_back(const QuantType *format, int rows, int n, float out[rows][n], const float x[rows][n]) {
+static void there_and_back(const QuantType *format, int rows, int n, float out[rows][n],
+                           const float x[rows][n]) {
     void *blocks = quantized(format, rows, n, x);
     format->dequantize(rows, n, out, blocks);
     free(blocks);
@@ -32,7 +33,10 @@ static void there_and_back(const QuantType *format, int rows, int n, float out[r
 static double error(size_t count, const void *got, const void *right) {
     const float *a = got, *b = right;
     double differences = 0, squares = 0;
-    for (size_t i = 0; i < count; i++) differences += (a[i] - b[i]) * (a[i] - b[i]), squares += b[i] * b[i];
+    for (size_t i = 0; i < count; i++) {
+        differences += (a[i] - b[i]) * (a[i] - b[i]);
+        squares += b[i] * b[i];
+    }
     return 100 * sqrt(differences / squares);
 }
 
@@ -48,14 +52,15 @@ static void by_hand(void) {
         const QuantType *format = format_named(names[f]);
         float back[1][32];
         there_and_back(format, 1, 32, back, x);
-        table_row(&table, "%s|%.4f|%.4f|%.4f|%.4f|%d", names[f], back[0][0], back[0][1], back[0][2], back[0][3],
-                  format->bytes);
+        table_row(&table, "%s|%.4f|%.4f|%.4f|%.4f|%d", names[f], back[0][0], back[0][1], back[0][2],
+                  back[0][3], format->bytes);
     }
     table_print(&table, stdout);
     section("A block in bytes");
     uint8_t *block = quantized(format_named("Q4_0"), 1, 32, x);
     for (int i = 0; i < (int)sizeof(BlockQ4_0); i++) printf("%s%02x", i > 0 ? " " : "  ", block[i]);
-    puts(""), free(block);
+    puts("");
+    free(block);
 }
 
 /* The input of feed-forward's last matrix: one row per token, with outliers in a few columns. */
@@ -64,7 +69,10 @@ static void one_giant(void) {
     const float *x = sentence_tensor(&s, "feed_forward/product", 2, T, F);
     float *back = xmalloc((size_t)count * sizeof *back);
     double squares = 0;
-    for (int i = 0; i < count; i++) squares += x[i] * x[i], most = fabsf(x[i]) > fabsf(x[most]) ? i : most;
+    for (int i = 0; i < count; i++) {
+        squares += x[i] * x[i];
+        most = fabsf(x[i]) > fabsf(x[most]) ? i : most;
+    }
     section("One giant");
     printf("  of %d numbers, root mean square %.1f, the largest is %.1f: feature %d of %s\n", count,
            sqrt(squares / count), x[most], most % F, s.token[most / F]);
@@ -84,38 +92,52 @@ static void one_giant(void) {
 }
 
 static void who_shares_a_scale(void) {
-    static const char *const names[] = {"self_attn.q_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.down_proj"};
+    static const char *const names[] = {"self_attn.q_proj", "self_attn.v_proj", "mlp.gate_proj",
+                                        "mlp.down_proj"};
     const int sizes[][2] = {{s.H * s.D, s.C}, {s.KV * s.D, s.C}, {s.F, s.C}, {s.C, s.F}};
     section("Who shares a scale");
     Table table = {0};
-    table_row(&table, "layer %d|largest over root mean square|error, 4 bits: a matrix|a row|32 numbers", s.layer);
+    table_row(&table,
+              "layer %d|largest over root mean square|error, 4 bits: a matrix|a row|32 numbers",
+              s.layer);
     for (int w = 0; w < 4; w++) {
         int rows = sizes[w][0], n = sizes[w][1];
         size_t count = (size_t)(rows * n);
-        float *x = sentence_weight(&s, names[w], 2, rows, n), *back = xmalloc(count * sizeof *back), most = 0;
+        float *x = sentence_weight(&s, names[w], 2, rows, n), *back = xmalloc(count * sizeof *back),
+              most = 0;
         double squares = 0, errors[3];
-        for (size_t i = 0; i < count; i++) most = fmaxf(most, fabsf(x[i])), squares += x[i] * x[i];
+        for (size_t i = 0; i < count; i++) {
+            most = fmaxf(most, fabsf(x[i]));
+            squares += x[i] * x[i];
+        }
         const size_t shares[] = {count, (size_t)n, 32};
-        for (int k = 0; k < 3; k++) fake_quantize(4, shares[k], count, back, x), errors[k] = error(count, back, x);
-        table_row(&table, "%s|%.1f|%.1f %%|%.1f %%|%.1f %%", names[w], most / sqrt(squares / (double)count),
-                  errors[0], errors[1], errors[2]);
-        free(x), free(back);
+        for (int k = 0; k < 3; k++) {
+            fake_quantize(4, shares[k], count, back, x);
+            errors[k] = error(count, back, x);
+        }
+        table_row(&table, "%s|%.1f|%.1f %%|%.1f %%|%.1f %%", names[w],
+                  most / sqrt(squares / (double)count), errors[0], errors[1], errors[2]);
+        free(x);
+        free(back);
     }
     table_print(&table, stdout);
 }
 
-/* The last matrix of feed-forward: of a weight, of the layer's output, with the activations as they are and in Q8_0. */
+/* The last matrix of feed-forward: of a weight, of the layer's output, with the activations as they
+ * are and in Q8_0. */
 static void what_rounding_does(void) {
     int T = s.T, F = s.F, C = s.C;
     const QuantType *format, *q8_0 = format_named("Q8_0");
     const float(*x)[F] = sentence_tensor(&s, "feed_forward/product", 2, T, F);
-    float(*w)[F] = sentence_weight(&s, "mlp.down_proj", 2, C, F), (*back)[F] = xmalloc((size_t)C * sizeof *back);
+    float(*w)[F] = sentence_weight(&s, "mlp.down_proj", 2, C, F),
+    (*back)[F] = xmalloc((size_t)C * sizeof *back);
     float y[T][C], alone[T][C], both[T][C];
     char *x_blocks = quantized(q8_0, T, F, x);
     linear(T, F, C, y, x, w, NULL);
     section("What rounding does");
     Table table = {0};
-    table_row(&table, "down_proj, layer %d|bits|a weight|the output|with activations in Q8_0", s.layer);
+    table_row(&table, "down_proj, layer %d|bits|a weight|the output|with activations in Q8_0",
+              s.layer);
     for (int f = 0; (format = format_at(f)); f++) {
         if (!format->quantize) continue;
         char *blocks = quantized(format, C, F, w);
@@ -123,13 +145,17 @@ static void what_rounding_does(void) {
         format->dequantize(C, F, back, blocks);
         linear(T, F, C, alone, x, back, NULL);
         for (int t = 0; t < T; t++)
-            for (int c = 0; c < C; c++) both[t][c] = format->dot(F, blocks + c * row, x_blocks + t * x_row);
-        table_row(&table, "%s|%.1f|%.2f %%|%.2f %%|%.2f %%", format->name, 8.0 * format->bytes / format->numbers,
-                  error((size_t)(C * F), back, w), error((size_t)(T * C), alone, y), error((size_t)(T * C), both, y));
+            for (int c = 0; c < C; c++)
+                both[t][c] = format->dot(F, blocks + c * row, x_blocks + t * x_row);
+        table_row(&table, "%s|%.1f|%.2f %%|%.2f %%|%.2f %%", format->name,
+                  8.0 * format->bytes / format->numbers, error((size_t)(C * F), back, w),
+                  error((size_t)(T * C), alone, y), error((size_t)(T * C), both, y));
         free(blocks);
     }
     table_print(&table, stdout);
-    free(w), free(back), free(x_blocks);
+    free(w);
+    free(back);
+    free(x_blocks);
 }
 
 static void the_cache(void) {
@@ -141,7 +167,8 @@ static void the_cache(void) {
     static const char *const names[] = {"Q8_0", "Q5_0", "Q4_0"};
     section("The cache");
     Table table = {0};
-    table_row(&table, "keys and values in|bytes a token and layer|error: both|keys alone|values alone");
+    table_row(&table,
+              "keys and values in|bytes a token and layer|error: both|keys alone|values alone");
     for (int f = 0; f < 3; f++) {
         const QuantType *format = format_named(names[f]);
         float keys[T][KV][D], values[T][KV][D], out[3][T][H][D];
@@ -151,8 +178,9 @@ static void the_cache(void) {
         grouped_query_attention(T, H, KV, D, out[1], q, keys, v);
         grouped_query_attention(T, H, KV, D, out[2], q, k, values);
         size_t count = (size_t)(T * H * D);
-        table_row(&table, "%s|%d|%.1f %%|%.1f %%|%.1f %%", names[f], 2 * KV * D / 32 * format->bytes,
-                  error(count, out[0], right), error(count, out[1], right), error(count, out[2], right));
+        table_row(&table, "%s|%d|%.1f %%|%.1f %%|%.1f %%", names[f],
+                  2 * KV * D / 32 * format->bytes, error(count, out[0], right),
+                  error(count, out[1], right), error(count, out[2], right));
     }
     table_print(&table, stdout);
 }
@@ -171,9 +199,11 @@ static void feedback_row(Table *table, int bits, bool feedback) {
     linear(T, C, out, right, x, w, NULL);
     linear(T, C, out, got, x, rounded, NULL);
     table_row(table, "%d bits, %s|%.1f %%|%.1f %%|%.1f %%", bits,
-              feedback ? "with feedback from the story" : "the nearest level", error((size_t)(out * C), rounded, w),
-              error((size_t)(STORY * out), got, right), error((size_t)((T - STORY) * out), got[STORY], right[STORY]));
-    free(w), free(rounded);
+              feedback ? "with feedback from the story" : "the nearest level",
+              error((size_t)(out * C), rounded, w), error((size_t)(STORY * out), got, right),
+              error((size_t)((T - STORY) * out), got[STORY], right[STORY]));
+    free(w);
+    free(rounded);
 }
 
 static void error_feedback(void) {
@@ -186,7 +216,8 @@ static void error_feedback(void) {
 }
 
 int main(int argc, char **argv) {
-    no_options(argc, argv, "Chapter 13, quantization: weights, activations and the cache in 8 bits and in 4.");
+    no_options(argc, argv,
+               "Chapter 13, quantization: weights, activations and the cache in 8 bits and in 4.");
     s = sentence_open();
     by_hand();
     one_giant();

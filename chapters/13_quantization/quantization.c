@@ -26,8 +26,8 @@ static float largest(const float x[BLOCK]) {
     return most;
 }
 
-/* volatile: compilers like to fuse the multiplication and the addition, which rounds a number near the middle
- * elsewhere. */
+/* volatile: compilers like to fuse the multiplication and the addition, which rounds a number near
+ * the middle elsewhere. */
 static uint8_t level(float x, float inverse_d, float shift, int highest) {
     volatile float product = x * inverse_d;
     return (uint8_t)fmaxf(0, fminf(product + shift, (float)highest));
@@ -35,7 +35,8 @@ static uint8_t level(float x, float inverse_d, float shift, int highest) {
 
 /* Halves of a byte: the first 16 numbers are the low ones. */
 static void pack(uint8_t q[HALF], const uint8_t levels[BLOCK]) {
-    for (int j = 0; j < HALF; j++) q[j] = (uint8_t)((levels[j] & 15) | (levels[j + HALF] & 15) << 4);
+    for (int j = 0; j < HALF; j++)
+        q[j] = (uint8_t)((levels[j] & 15) | (levels[j + HALF] & 15) << 4);
 }
 
 static void pack_fifth(uint8_t fifth[4], const uint8_t levels[BLOCK]) {
@@ -43,20 +44,22 @@ static void pack_fifth(uint8_t fifth[4], const uint8_t levels[BLOCK]) {
     for (int j = 0; j < BLOCK; j++) fifth[j / 8] |= (uint8_t)(levels[j] >> 4 << j % 8);
 }
 
-/* Taken for whole numbers, the bits of magnitudes are in the same order, and those of infinity and NaN come last: none
- * is lost. */
+/* Taken for whole numbers, the bits of magnitudes are in the same order, and those of infinity and
+ * NaN come last: none is lost. */
 static float largest_magnitude(const float x[BLOCK]) {
     typedef uint32_t Bits __attribute__((may_alias));
     const Bits *bits = (const Bits *)x;
     uint32_t most = 0;
     float result;
-    for (int j = 0; j < BLOCK; j++) most = (bits[j] & INT32_MAX) > most ? bits[j] & INT32_MAX : most;
+    for (int j = 0; j < BLOCK; j++)
+        most = (bits[j] & INT32_MAX) > most ? bits[j] & INT32_MAX : most;
     memcpy(&result, &most, sizeof result);
     return result;
 }
 
-/* A half goes away from zero, as roundf has it, but many at once. (To a number just below 0.5 a whole half would be too
- * much.) Of a magnitude no compiler fuses the multiplication and the addition. */
+/* A half goes away from zero, as roundf has it, but many at once. (To a number just below 0.5 a
+ * whole half would be too much.) Of a magnitude no compiler fuses the multiplication and the
+ * addition. */
 float q8_levels(int8_t levels[BLOCK], const float x[BLOCK]) {
     const float nearly_half = 0.49999997f;
     float d = largest_magnitude(x) / 127, inverse_d = isfinite(d) ? inverse(d) : 0;
@@ -72,7 +75,8 @@ void quantize_q8_0(int rows, int n, void *blocks, const float x[rows][n]) {
     BlockQ8_0 *block = blocks;
     require_blocks(n, BLOCK);
     for (int r = 0; r < rows; r++)
-        for (int i = 0; i < n; i += BLOCK, block++) block->d = fp32_to_fp16(q8_levels(block->q, &x[r][i]));
+        for (int i = 0; i < n; i += BLOCK, block++)
+            block->d = fp32_to_fp16(q8_levels(block->q, &x[r][i]));
 }
 
 void quantize_q4_0(int rows, int n, void *blocks, const float x[rows][n]) {
@@ -103,7 +107,8 @@ void quantize_q5_0(int rows, int n, void *blocks, const float x[rows][n]) {
 }
 
 /* With a minimum: the levels 0 .. highest, a scale apart, begin at the least number. */
-static void from_minimum(const float x[BLOCK], int highest, uint8_t levels[BLOCK], GgmlHalf *d, GgmlHalf *m) {
+static void from_minimum(const float x[BLOCK], int highest, uint8_t levels[BLOCK], GgmlHalf *d,
+                         GgmlHalf *m) {
     float low = x[0], high = x[0];
     for (int j = 1; j < BLOCK; j++) {
         if (x[j] < low) low = x[j];
@@ -111,7 +116,8 @@ static void from_minimum(const float x[BLOCK], int highest, uint8_t levels[BLOCK
     }
     float apart = (high - low) / (float)highest, inverse_d = inverse(apart);
     for (int j = 0; j < BLOCK; j++) levels[j] = level(x[j] - low, inverse_d, 0.5f, highest);
-    *d = fp32_to_fp16(apart), *m = fp32_to_fp16(low);
+    *d = fp32_to_fp16(apart);
+    *m = fp32_to_fp16(low);
 }
 
 void quantize_q4_1(int rows, int n, void *blocks, const float x[rows][n]) {
@@ -141,7 +147,9 @@ void quantize_q5_1(int rows, int n, void *blocks, const float x[rows][n]) {
 
 static int bit(const uint8_t *bytes, int j) { return bytes[j / 8] >> j % 8 & 1; }
 static int nibble(const uint8_t q[HALF], int j) { return j < HALF ? low(q[j]) : high(q[j - HALF]); }
-static int five(const uint8_t q[HALF], const uint8_t fifth[4], int j) { return nibble(q, j) | bit(fifth, j) << 4; }
+static int five(const uint8_t q[HALF], const uint8_t fifth[4], int j) {
+    return nibble(q, j) | bit(fifth, j) << 4;
+}
 
 void dequantize_q8_0(int rows, int n, float out[restrict rows][n], const void *blocks) {
     const BlockQ8_0 *block = blocks;
@@ -198,7 +206,8 @@ void dequantize_q5_1(int rows, int n, float out[restrict rows][n], const void *b
 
 void dequantize_iq4_nl(int rows, int n, float out[restrict rows][n], const void *blocks) {
     /* Denser around zero, where most weights are. */
-    static const int8_t levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+    static const int8_t levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                      1,    13,   25,  38,  53,  69,  89,  113};
     const BlockIQ4_NL *block = blocks;
     require_blocks(n, BLOCK);
     for (int r = 0; r < rows; r++)
@@ -222,8 +231,8 @@ float dot_q8_0(int n, const void *weight, const void *x) {
     return (float)sum;
 }
 
-/* The sum of (q - 8) x is that of q x less 8 times that of x. Spelled as (q - 8) x, gcc 12 takes q - 8 for a byte
- * without a sign where the processor has VNNI, instructions that multiply bytes. */
+/* The sum of (q - 8) x is that of q x less 8 times that of x. Spelled as (q - 8) x, gcc 12 takes q
+ * - 8 for a byte without a sign where the processor has VNNI, instructions that multiply bytes. */
 float dot_q4_0(int n, const void *weight, const void *x) {
     const BlockQ4_0 *w = weight;
     const BlockQ8_0 *a = x;
@@ -231,7 +240,10 @@ float dot_q4_0(int n, const void *weight, const void *x) {
     require_blocks(n, BLOCK);
     for (int i = 0; i < n; i += BLOCK, w++, a++) {
         int products = 0, levels = 0;
-        for (int j = 0; j < BLOCK; j++) products += nibble(w->q, j) * a->q[j], levels += a->q[j];
+        for (int j = 0; j < BLOCK; j++) {
+            products += nibble(w->q, j) * a->q[j];
+            levels += a->q[j];
+        }
         sum += (double)fp16_to_fp32(w->d) * fp16_to_fp32(a->d) * (products - 8 * levels);
     }
     return (float)sum;
@@ -244,7 +256,10 @@ float dot_q5_0(int n, const void *weight, const void *x) {
     require_blocks(n, BLOCK);
     for (int i = 0; i < n; i += BLOCK, w++, a++) {
         int products = 0, levels = 0;
-        for (int j = 0; j < BLOCK; j++) products += five(w->q, w->qh, j) * a->q[j], levels += a->q[j];
+        for (int j = 0; j < BLOCK; j++) {
+            products += five(w->q, w->qh, j) * a->q[j];
+            levels += a->q[j];
+        }
         sum += (double)fp16_to_fp32(w->d) * fp16_to_fp32(a->d) * (products - 16 * levels);
     }
     return (float)sum;
@@ -258,8 +273,12 @@ float dot_q4_1(int n, const void *weight, const void *x) {
     require_blocks(n, BLOCK);
     for (int i = 0; i < n; i += BLOCK, w++, a++) {
         int products = 0, levels = 0;
-        for (int j = 0; j < BLOCK; j++) products += nibble(w->q, j) * a->q[j], levels += a->q[j];
-        sum += fp16_to_fp32(a->d) * ((double)fp16_to_fp32(w->d) * products + (double)fp16_to_fp32(w->m) * levels);
+        for (int j = 0; j < BLOCK; j++) {
+            products += nibble(w->q, j) * a->q[j];
+            levels += a->q[j];
+        }
+        sum += fp16_to_fp32(a->d) *
+               ((double)fp16_to_fp32(w->d) * products + (double)fp16_to_fp32(w->m) * levels);
     }
     return (float)sum;
 }
@@ -271,8 +290,12 @@ float dot_q5_1(int n, const void *weight, const void *x) {
     require_blocks(n, BLOCK);
     for (int i = 0; i < n; i += BLOCK, w++, a++) {
         int products = 0, levels = 0;
-        for (int j = 0; j < BLOCK; j++) products += five(w->q, w->qh, j) * a->q[j], levels += a->q[j];
-        sum += fp16_to_fp32(a->d) * ((double)fp16_to_fp32(w->d) * products + (double)fp16_to_fp32(w->m) * levels);
+        for (int j = 0; j < BLOCK; j++) {
+            products += five(w->q, w->qh, j) * a->q[j];
+            levels += a->q[j];
+        }
+        sum += fp16_to_fp32(a->d) *
+               ((double)fp16_to_fp32(w->d) * products + (double)fp16_to_fp32(w->m) * levels);
     }
     return (float)sum;
 }

@@ -1,35 +1,38 @@
-/* Chapter 13: quantization. A number becomes one of few levels, which lie a scale apart; 32 neighbours of a row share
- * the scale. blocks.h has the formats.
+/* Chapter 13: quantization. A number becomes one of few levels, which lie a scale apart; 32
+ * neighbours of a row share the scale. blocks.h has the formats.
  *
- * In every function n is a multiple of the block's numbers, or fail() says so. A row of n numbers becomes n / (numbers
- * of a block) blocks, and the rows follow each other. blocks need no alignment; out must not overlap them. */
+ * In every function n is a multiple of the block's numbers, or fail() says so. A row of n numbers
+ * becomes n / (numbers of a block) blocks, and the rows follow each other. blocks need no
+ * alignment; out must not overlap them. */
 #ifndef QUANTIZATION_H
 #define QUANTIZATION_H
 
 #include "13_quantization/blocks.h"
 #include "common/tensor.h"
 
-/* The bytes are those of quants.py in the Python package gguf 0.19, which rounds in float32 after each operation.
- * (ggml-quants.c of llama.cpp has the same formulas; a compiler may fuse its multiplication and addition, which moves a
- * number that lies within 1e-6 of the middle between two levels.) The numbers are finite.
+/* The bytes are those of quants.py in the Python package gguf 0.19, which rounds in float32 after
+ * each operation. (ggml-quants.c of llama.cpp has the same formulas; a compiler may fuse its
+ * multiplication and addition, which moves a number that lies within 1e-6 of the middle between two
+ * levels.) The numbers are finite.
  *
  *                d                                         level
  *     q8_0       largest |x| / 127                         x / d, rounded, a half away from zero
- *     q4_0       the x of largest |x|, with its sign, / -8   x / d + 8, rounded, a half up; at most 15
- *     q5_0       the same, / -16                           x / d + 16; at most 31
- *     q4_1       (max - min) / 15, and m = min             (x - min) / d
- *     q5_1       (max - min) / 31, and m = min             (x - min) / d
+ *     q4_0       the x of largest |x|, with its sign, / -8   x / d + 8, rounded, a half up; at most
+ * 15 q5_0       the same, / -16                           x / d + 16; at most 31 q4_1       (max -
+ * min) / 15, and m = min             (x - min) / d q5_1       (max - min) / 31, and m = min (x -
+ * min) / d
  *
- * Where two have the largest |x|, it is the first. The level is x times 1 / d, both float32; d and m are kept as
- * float16. Where 1 / d is no number, in a block of zeros or of numbers below 1e-36, it is taken for 0. */
+ * Where two have the largest |x|, it is the first. The level is x times 1 / d, both float32; d and
+ * m are kept as float16. Where 1 / d is no number, in a block of zeros or of numbers below 1e-36,
+ * it is taken for 0. */
 void quantize_q8_0(int rows, int n, void *blocks, const float x[rows][n]);
 void quantize_q4_0(int rows, int n, void *blocks, const float x[rows][n]);
 void quantize_q4_1(int rows, int n, void *blocks, const float x[rows][n]);
 void quantize_q5_0(int rows, int n, void *blocks, const float x[rows][n]);
 void quantize_q5_1(int rows, int n, void *blocks, const float x[rows][n]);
 
-/* The levels of one block of q8_0; returns its d, in float32. Where a number is not finite, d is not, and the levels
- * are 0. */
+/* The levels of one block of q8_0; returns its d, in float32. Where a number is not finite, d is
+ * not, and the levels are 0. */
 float q8_levels(int8_t levels[32], const float x[32]);
 
 /* Dequantizes blocks by the formulas of blocks.h, in float32. Every bit is that of quants.py: up
@@ -46,9 +49,10 @@ void dequantize_q5_k(int rows, int n, float out[restrict rows][n], const void *b
 void dequantize_q6_k(int rows, int n, float out[restrict rows][n], const void *blocks);
 void dequantize_iq4_nl(int rows, int n, float out[restrict rows][n], const void *blocks);
 
-/* The inner product of a row of weights and a row of activations in q8_0, both n long: whole numbers within a block,
- * the blocks' sums in double. It is what the dequantized rows would give. Source: ggml_vec_dot_q4_0_q8_0 and its like
- * in llama.cpp (which takes q8_1 for the formats with a minimum). */
+/* The inner product of a row of weights and a row of activations in q8_0, both n long: whole
+ * numbers within a block, the blocks' sums in double. It is what the dequantized rows would give.
+ * Source: ggml_vec_dot_q4_0_q8_0 and its like in llama.cpp (which takes q8_1 for the formats with a
+ * minimum). */
 float dot_q8_0(int n, const void *weight, const void *x);
 float dot_q4_0(int n, const void *weight, const void *x);
 float dot_q4_1(int n, const void *weight, const void *x);
@@ -62,6 +66,6 @@ typedef float Dot(int n, const void *weight, const void *x);
 /* All of the above, in the order of their type; NULL past the last. */
 const QuantType *format_at(int index);
 const QuantType *format_named(const char *name); /* or fail() */
-const QuantType *format_of_type(int type);       /* by its number in a GGUF file; NULL if there is none */
+const QuantType *format_of_type(int type); /* by its number in a GGUF file; NULL if there is none */
 
 #endif

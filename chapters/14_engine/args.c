@@ -34,7 +34,8 @@ Settings args_settings(const Args *a) {
     const SamplingParams defaults = {.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1};
     if (a->threads) use_threads((int)option_number("threads", a->threads, 1, 1024));
     if (a->context)
-        option_number("ctx-size", a->context, 1, ULONG_MAX); /* the model's limit is not known yet */
+        option_number("ctx-size", a->context, 1,
+                      ULONG_MAX); /* the model's limit is not known yet */
     if (a->template) chat_template_named(a->template);
     return (Settings){
         .sampling = args_sampling(a, defaults),
@@ -60,7 +61,9 @@ void args_validate(const Args *a) {
                            {"stop", a->stops[0]},
                            {"token-ids", a->ids},
                            {"logprobs", a->logprobs}},
-      chat_only[] = {{"system-prompt", a->system}, {"date", a->date}, {"chat-template", a->template}},
+      chat_only[] = {{"system-prompt", a->system},
+                     {"date", a->date},
+                     {"chat-template", a->template}},
       not_with_chat[] = {{"token-ids", a->ids}, {"logprobs", a->logprobs}};
     for (size_t i = 0; i < sizeof chat_only / sizeof *chat_only; i++)
         if (chat_only[i].value && !a->chat) usage_error("--%s is for --chat", chat_only[i].name);

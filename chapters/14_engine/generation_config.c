@@ -30,7 +30,9 @@ static int whole_or(const char *path, const json_t *json, const char *key, int o
 
 static void read_sampling(const char *path, const json_t *json, SamplingParams *s) {
     double T = number_or(path, json, "temperature", s->temperature, 0, MAX_TEMPERATURE);
-    s->temperature = T == 0 ? 0 : (float)number_or(path, json, "temperature", T, MIN_TEMPERATURE, MAX_TEMPERATURE);
+    s->temperature =
+        T == 0 ? 0
+               : (float)number_or(path, json, "temperature", T, MIN_TEMPERATURE, MAX_TEMPERATURE);
     s->top_k = whole_or(path, json, "top_k", s->top_k);
     s->top_p = (float)number_or(path, json, "top_p", s->top_p, 0, 1);
     s->min_p = (float)number_or(path, json, "min_p", s->min_p, 0, 1);

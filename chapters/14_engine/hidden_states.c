@@ -34,8 +34,8 @@ bool hidden_states_are_finite(const HiddenStates *run, char words[static 200]) {
             else if (first == SIZE_MAX) first = i;
         if (finite == count) continue;
         snprintf(words, 200,
-                 "%s is the first stage with nan or infinities: %zu of %zu, the first at "
-                 "[%zu, %zu]: what comes after it inherits",
+                 "%s is the first stage with nan or infinities: %zu of %zu, the first at [%zu, "
+                 "%zu]: what comes after it inherits",
                  stage, count - finite, count, first / (size_t)width, first % (size_t)width);
         return false;
     }
@@ -101,9 +101,9 @@ static Comparison judge(const SafeTensors *dump, const Tensor *theirs, const flo
     size_t count = tensor_count(theirs), row = theirs->shape[theirs->rank - 1];
     float *expected = tensor_to_float(theirs);
     double *truth = tensor_to_double(exacting ? exact : theirs);
-    Comparison comparison = exacting
-                              ? check(count, row, ours, expected, truth)
-                              : check_within(ulps_allowed(theirs->dtype), count, row, ours, truth);
+    Comparison comparison =
+        exacting ? check(count, row, ours, expected, truth)
+                 : check_within(ulps_allowed(theirs->dtype), count, row, ours, truth);
     free(expected);
     free(truth);
     return comparison;

@@ -56,7 +56,7 @@ static void check_dump_can_be_written(const char *path) {
 /* Without `ids_text` the ids are those of the dump to compare with. Returns the exit status: 1 if a
  * stage differs. */
 static int inspect_model(const char *path, const char *ids_text, const char *save_to,
-                     const char *dump_path) {
+                         const char *dump_path) {
     SafeTensors dump = {0};
     int T;
     bool agrees = true;
@@ -93,15 +93,18 @@ int main(int argc, char **argv) {
         {"token-ids|ids", "1,2,3", "on these tokens", &ids},
         {"save", "FILE", "write logits and hidden states as .safetensors", &save_to},
         {"compare", "FILE",
-         "find the first stage that differs from such a file; without --token-ids, on its ids", &dump},
+         "find the first stage that differs from such a file; without --token-ids, on its ids",
+         &dump},
     };
-    only_options(
-        argc, argv,
-        "--summary NAME|DIR|FILE | --model DIR|FILE --token-ids 1,2,3 [--save FILE] [--compare FILE]",
-        "Shows a model in any format from the inside: its modules; its logits and hidden states, equal\n"
-        "to transformers'.",
-        sizeof options / sizeof *options, options);
-    if (!model && (ids || save_to || dump)) usage_error("--token-ids, --save and --compare need --model");
+    only_options(argc, argv,
+                 "--summary NAME|DIR|FILE | --model DIR|FILE --token-ids 1,2,3 [--save FILE] "
+                 "[--compare FILE]",
+                 "Shows a model in any format from the inside: its modules; its logits and hidden "
+                 "states, equal\n"
+                 "to transformers'.",
+                 sizeof options / sizeof *options, options);
+    if (!model && (ids || save_to || dump))
+        usage_error("--token-ids, --save and --compare need --model");
     if (!model && !tree) usage_error("give a --summary or a --model");
     if (tree) print_tree(tree);
     return model ? inspect_model(model, ids, save_to, dump) : 0;

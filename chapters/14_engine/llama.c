@@ -27,8 +27,9 @@ static void write_on(const Llama *llama, size_t count, const int ids[count], siz
     Session session = session_new(llama, count + (size_t)llama->settings.tokens);
     session_read(&session, count, ids);
     fwrite(shown, 1, length, stdout);
-    FinishReason ending = session_write(&session, length == 0 && !tokenizer_byte_level(llama->tokenizer),
-                                  llama->settings.tokens, NULL);
+    FinishReason ending =
+        session_write(&session, length == 0 && !tokenizer_byte_level(llama->tokenizer),
+                      llama->settings.tokens, NULL);
     if (llama->settings.logprobs < 0) putchar('\n'); /* or every line has its end */
     fflush(stdout);
     if (ending == FINISH_CONTEXT_FULL)
@@ -38,8 +39,8 @@ static void write_on(const Llama *llama, size_t count, const int ids[count], siz
     session_end(&session);
 }
 
-/* Reads BOS and the prompt, shows the prompt, and generates from there. A prompt of --token-ids is not
- * shown. */
+/* Reads BOS and the prompt, shows the prompt, and generates from there. A prompt of --token-ids is
+ * not shown. */
 static void continue_text(const Llama *llama) {
     size_t length = 0, count;
     int given;
@@ -101,7 +102,8 @@ int main(int argc, char **argv) {
          &a.tokenizer},
         {"prompt", "TEXT|-", "what the text begins with; - reads standard input (nothing)",
          &a.prompt},
-        {"token-ids|ids", "1,2,3", "the same in tokens; and tokens are what is written, too", &a.ids},
+        {"token-ids|ids", "1,2,3", "the same in tokens; and tokens are what is written, too",
+         &a.ids},
         {"max-tokens|tokens", "N", "write so many at most (256)", &a.tokens},
         {"temperature", "X", "0 takes the likeliest token, 1 draws as the model says (0.8)",
          &a.temperature},
@@ -115,13 +117,12 @@ int main(int argc, char **argv) {
         {"logprobs", "N", "a line for each token: log p of it, and of the N likeliest",
          &a.logprobs},
         {"seed", "S", "the same text for the same seed (from the clock)", &a.seed},
-        {"ctx-size|context", "N", "positions to keep (what is needed, at most what the model was made for)",
-         &a.context},
+        {"ctx-size|context", "N",
+         "positions to keep (what is needed, at most what the model was made for)", &a.context},
         {"threads", "N", "(all cores)", &a.threads},
         {"chat", NULL,
          "a conversation, a line at a time (\\ at its end: it goes on); Ctrl-C stops an answer, "
-         "Ctrl-D the "
-         "conversation",
+         "Ctrl-D the conversation",
          &a.chat},
         {"chat-template|template", "NAME",
          "its form: llama2, llama3, llama3.1, llama3.2, chatml, zephyr, vicuna, alpaca, mistral "
@@ -135,7 +136,8 @@ int main(int argc, char **argv) {
          "with BF16 weights: round what meets them, too; some processors read a prompt twice as "
          "fast",
          &a.bf16},
-        {"no-quantize-activations|exact", NULL, "with weights in blocks: do not round what meets them; slower", &a.exact},
+        {"no-quantize-activations|exact", NULL,
+         "with weights in blocks: do not round what meets them; slower", &a.exact},
         {"perplexity", "FILE|-", "score a text instead of writing one", &a.perplexity},
         {"ignore-eos", NULL, "go on where the text would end", &a.ignore_eos},
         {"quiet", NULL, "no speeds, no progress", &a.quiet},

@@ -74,11 +74,15 @@ __attribute__((format(printf, 4, 5))) static void add(Plan *plan, Tensor from, i
     memcpy(to.shape, from.shape, sizeof to.shape);
     if (!from.name) from.name = to.name; /* what is no tensor of the model by itself */
     if (from.rank == 1) to.type = GGUF_TYPE_F32;
-    else if (to.shape[1] % gguf_block_numbers(to.type)) to.type = GGUF_TYPE_F16, plan->stay++;
+    else if (to.shape[1] % gguf_block_numbers(to.type)) {
+        to.type = GGUF_TYPE_F16;
+        plan->stay++;
+    }
     to.bytes = bytes_of(to.type, to.rank, to.shape);
     plan->tensors = xrealloc(plan->tensors, (plan->count + 1) * sizeof *plan->tensors);
     plan->sources = xrealloc(plan->sources, (plan->count + 1) * sizeof *plan->sources);
-    plan->tensors[plan->count] = to, plan->sources[plan->count++] = (Source){from, heads};
+    plan->tensors[plan->count] = to;
+    plan->sources[plan->count++] = (Source){from, heads};
     plan->all += to.bytes;
 }
 
@@ -97,7 +101,8 @@ static void add_projection(Plan *plan, Tensor weight, const float *bias, int out
 static float *rope_factors(const Config *c) {
     const RopeParameters plain = {.rope_theta = c->rope.rope_theta};
     float *factors = xmalloc((size_t)c->D / 2 * sizeof *factors), scaled[c->D / 2];
-    rope_frequencies(c->D, factors, &plain, 1), rope_frequencies(c->D, scaled, &c->rope, 1);
+    rope_frequencies(c->D, factors, &plain, 1);
+    rope_frequencies(c->D, scaled, &c->rope, 1);
     for (int i = 0; i < c->D / 2; i++) factors[i] /= scaled[i];
     return factors;
 }
@@ -168,7 +173,8 @@ static void add_config(GgufPairs *pairs, const Config *c, uint32_t file_type) {
 static void add_chat_template(GgufPairs *pairs, const char *path) {
     char *home = model_directory(path), *template = chat_own_template(home);
     if (template) gguf_add_text(pairs, "tokenizer.chat_template", template);
-    free(template), free(home);
+    free(template);
+    free(home);
 }
 
 /* ------------------------------------------------------------------ one tensor after the other */
@@ -261,11 +267,10 @@ int main(int argc, char **argv) {
          &tokenizer_path},
         {"quiet", NULL, "no progress bar", &quiet},
     };
-    int rest = parse_options(
-        argc, argv, "MODEL OUT.gguf [--type TYPE]",
-        "Writes a model, a Hugging Face folder, a .gguf or llama2.c's .bin, as a GGUF file of so "
-        "many bits.",
-        sizeof options / sizeof *options, options);
+    int rest = parse_options(argc, argv, "MODEL OUT.gguf [--type TYPE]",
+                             "Writes a model, a Hugging Face folder, a .gguf or llama2.c's .bin, "
+                             "as a GGUF file of so many bits.",
+                             sizeof options / sizeof *options, options);
     if (argc - rest != 2 || !*argv[rest] || !*argv[rest + 1])
         usage_error("give a model and the file to write");
     const char *from = argv[rest], *to = argv[rest + 1];
@@ -289,6 +294,10 @@ int main(int argc, char **argv) {
     say_what_was_written(&plan, to, type);
 
     for (size_t i = 0; i < plan.count; i++) free((char *)plan.tensors[i].name);
-    free(plan.tensors), free(plan.sources), free(plan.factors);
-    gguf_pairs_free(&pairs), tokenizer_close(tokenizer), model_close(&model);
+    free(plan.tensors);
+    free(plan.sources);
+    free(plan.factors);
+    gguf_pairs_free(&pairs);
+    tokenizer_close(tokenizer);
+    model_close(&model);
 }

@@ -21,8 +21,8 @@ static const Kernels *kernels_for(const Args *args) {
     return args->exact ? &exact_kernels : &fast_kernels;
 }
 
-/* The tokenizer is in the model's folder, in the .gguf, or beside the .bin. An option overrides the model's
- * generation_config.json. */
+/* The tokenizer is in the model's folder, in the .gguf, or beside the .bin. An option overrides the
+ * model's generation_config.json. */
 Llama llama_open(const Args *args) {
     const char *path = or_default(args->model, bundled);
     Llama llama = {.args = args, .settings = args_settings(args)};
@@ -61,8 +61,9 @@ volatile sig_atomic_t interrupted;
 
 Session session_new(const Llama *llama, size_t needed) {
     const Settings *settings = &llama->settings;
-    Generation generation = generation_new(&llama->model, llama->kernels, llama_context(llama, needed),
-                                           settings->sampling, settings->seed);
+    Generation generation =
+        generation_new(&llama->model, llama->kernels, llama_context(llama, needed),
+                       settings->sampling, settings->seed);
     generation.ignore_eos = llama->args->ignore_eos;
     if (settings->logprobs >= 0)
         generation.before = xmalloc((size_t)llama->model.config.V * sizeof(float));

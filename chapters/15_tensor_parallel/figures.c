@@ -12,12 +12,18 @@
  * beginning and end in percent. */
 static void parts(const char *data) {
     enum { RANKS = 3 };
-    Output output = data_open(data, "15_parts", "rank; of H, of KV, of F, of V: first, end in percent");
+    Output output =
+        data_open(data, "15_parts", "rank; of H, of KV, of F, of V: first, end in percent");
     for (int rank = 0; rank < RANKS; rank++) {
         Shard shard = shard_open(ROOT "/common/stories/model", RANKS, rank);
         const Config *c = &shard.whole.config;
-        const struct { ShardRange part; int of; } cuts[] = {
-            {shard.heads, c->H}, {shard.kv_heads, c->KV}, {shard.hidden, c->F}, {shard.tokens, c->V}};
+        const struct {
+            ShardRange part;
+            int of;
+        } cuts[] = {{shard.heads, c->H},
+                    {shard.kv_heads, c->KV},
+                    {shard.hidden, c->F},
+                    {shard.tokens, c->V}};
         fprintf(output.file, "%d", rank);
         for (int i = 0; i < 4; i++)
             fprintf(output.file, " %.2f %.2f", 100.0 * cuts[i].part.first / cuts[i].of,
@@ -33,28 +39,33 @@ enum { NETWORKS = 4 };
 static const struct {
     const char *name;
     Machine machine;
-} networks[NETWORKS] = {{"1 Gbit/s", {60e9, 0.125e9, 50e-6}}, {"10 Gbit/s", {60e9, 1.25e9, 25e-6}},
-                        {"100 Gbit/s", {60e9, 12.5e9, 10e-6}}, {"InfiniBand", {60e9, 25e9, 2e-6}}};
+} networks[NETWORKS] = {{"1 Gbit/s", {60e9, 0.125e9, 50e-6}},
+                        {"10 Gbit/s", {60e9, 1.25e9, 25e-6}},
+                        {"100 Gbit/s", {60e9, 12.5e9, 10e-6}},
+                        {"InfiniBand", {60e9, 25e9, 2e-6}}};
 
 static const char *const models[] = {"llama-3-8b", "llama-3-70b", "llama-3.1-405b"};
 
 /* In BF16, without the embedding. */
 static double weight_bytes(const Config *c) {
-    return 2.0 * (double)(config_parameters(c) - (c->tie_word_embeddings ? 0 : (int64_t)c->V * c->C));
+    return 2.0 *
+           (double)(config_parameters(c) - (c->tie_word_embeddings ? 0 : (int64_t)c->V * c->C));
 }
 
 static void on_paper(void) {
     section("On paper");
     Table table = {0};
-    table_row(&table, "tokens a second, in BF16|machines|GB each|%s|%s|%s|%s|pipeline", networks[0].name,
-              networks[1].name, networks[2].name, networks[3].name);
+    table_row(&table, "tokens a second, in BF16|machines|GB each|%s|%s|%s|%s|pipeline",
+              networks[0].name, networks[1].name, networks[2].name, networks[3].name);
     for (int m = 0; m < 3; m++)
         for (int n = 2; n <= 16; n *= 2) {
             Config c = config_preset(models[m]);
             double bytes = weight_bytes(&c), speed[NETWORKS];
-            for (int k = 0; k < NETWORKS; k++) speed[k] = 1 / token_seconds(&c, bytes, n, networks[k].machine);
-            table_row(&table, "%s|%d|%.0f|%.2f|%.2f|%.2f|%.2f|%.2f", models[m], n, bytes / n / 1e9, speed[0], speed[1],
-                      speed[2], speed[3], 1 / pipeline_seconds(&c, bytes, n, networks[1].machine));
+            for (int k = 0; k < NETWORKS; k++)
+                speed[k] = 1 / token_seconds(&c, bytes, n, networks[k].machine);
+            table_row(&table, "%s|%d|%.0f|%.2f|%.2f|%.2f|%.2f|%.2f", models[m], n, bytes / n / 1e9,
+                      speed[0], speed[1], speed[2], speed[3],
+                      1 / pipeline_seconds(&c, bytes, n, networks[1].machine));
         }
     table_print(&table, stdout);
 }
@@ -63,8 +74,8 @@ static void on_paper(void) {
 static void of_a_prompt(void) {
     section("A prompt of 512 tokens");
     Table table = {0};
-    table_row(&table, "seconds for the sums, 4 machines|%s|%s|%s|%s", networks[0].name, networks[1].name,
-              networks[2].name, networks[3].name);
+    table_row(&table, "seconds for the sums, 4 machines|%s|%s|%s|%s", networks[0].name,
+              networks[1].name, networks[2].name, networks[3].name);
     for (int m = 0; m < 3; m++) {
         Config c = config_preset(models[m]);
         double time[NETWORKS];
@@ -77,9 +88,14 @@ static void of_a_prompt(void) {
 /* The speed-up over one machine that could hold the model: a small one in 4.5 bits, and the
  * largest. Each machine has at least one query head. */
 static void where_it_pays(const char *data) {
-    Output output = data_open(data, "15_pays", "machines; times as fast, for each network; a block for each model");
-    static const struct { const char *name; double share; } ends[] = { /* of BF16 */
-        {"llama-3.2-1b", 4.5 / 16}, {"llama-3.1-405b", 1}};
+    Output output = data_open(data, "15_pays",
+                              "machines; times as fast, for each network; a block for each model");
+    static const struct {
+        const char *name;
+        double share;
+    } ends[] = {/* of BF16 */
+                {"llama-3.2-1b", 4.5 / 16},
+                {"llama-3.1-405b", 1}};
     for (int m = 0; m < 2; m++) {
         Config c = config_preset(ends[m].name);
         double bytes = weight_bytes(&c) * ends[m].share;
@@ -87,7 +103,8 @@ static void where_it_pays(const char *data) {
             fprintf(output.file, "%d", n);
             for (int k = 0; k < NETWORKS; k++) {
                 double alone = token_seconds(&c, bytes, 1, networks[k].machine);
-                fprintf(output.file, " %.4f", alone / token_seconds(&c, bytes, n, networks[k].machine));
+                fprintf(output.file, " %.4f",
+                        alone / token_seconds(&c, bytes, n, networks[k].machine));
             }
             fputc('\n', output.file);
         }
@@ -97,8 +114,9 @@ static void where_it_pays(const char *data) {
 }
 
 int main(int argc, char **argv) {
-    const char *data =
-        chapter_options(argc, argv, "What the figures of chapter 15 draw, and where several machines pay, on paper.");
+    const char *data = chapter_options(
+        argc, argv,
+        "What the figures of chapter 15 draw, and where several machines pay, on paper.");
     on_paper();
     of_a_prompt();
     if (!data) return 0;

@@ -19,10 +19,11 @@
 
 /* ------------------------------------------------------------------ by hand */
 
-/* Two matrices with a ReLU between them, cut for two ranks: columns, then rows. One share is negative, so that a ReLU
- * of each share would give another sum. */
+/* Two matrices with a ReLU between them, cut for two ranks: columns, then rows. One share is
+ * negative, so that a ReLU of each share would give another sum. */
 static void by_hand(void) {
-    const float x[1][2] = {{1, 2}}, first[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}}, second[1][4] = {{1, 2, -1, 4}};
+    const float x[1][2] = {{1, 2}}, first[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}},
+                second[1][4] = {{1, 2, -1, 4}};
     float all[1][4], out[1][1];
     linear(1, 2, 4, all, x, first, NULL);
     relu(4, all[0], all[0]);
@@ -30,7 +31,8 @@ static void by_hand(void) {
     section("By hand");
     Table table = {0};
     table_row(&table, "|hidden|  its part of the second matrix|what it makes");
-    table_row(&table, "one rank|%g  %g  %g  %g|1  2  -1  4|%g", all[0][0], all[0][1], all[0][2], all[0][3], out[0][0]);
+    table_row(&table, "one rank|%g  %g  %g  %g|1  2  -1  4|%g", all[0][0], all[0][1], all[0][2],
+              all[0][3], out[0][0]);
     for (int rank = 0; rank < 2; rank++) {
         float first_part[2][2], part[1][2], own[1][2], share[1][1];
         shard_columns(2, rank, 4, 2, first_part, first);
@@ -38,8 +40,8 @@ static void by_hand(void) {
         linear(1, 2, 2, own, x, first_part, NULL);
         relu(2, own[0], own[0]);
         linear(1, 2, 1, share, own, part, NULL);
-        table_row(&table, "rank %d of 2|%g  %g|%g  %g|%g", rank, own[0][0], own[0][1], part[0][0], part[0][1],
-                  share[0][0]);
+        table_row(&table, "rank %d of 2|%g  %g|%g  %g|%g", rank, own[0][0], own[0][1], part[0][0],
+                  part[0][1], share[0][0]);
     }
     table_print(&table, stdout);
 }
@@ -48,7 +50,8 @@ static void by_hand(void) {
 
 static Sentence s;
 
-/* The sentence's feed-forward layer: its weights, what goes in, and the stream before and after it. */
+/* The sentence's feed-forward layer: its weights, what goes in, and the stream before and after it.
+ */
 typedef struct {
     float *gate, *up, *down;
     const void *normed, *before, *after;
@@ -60,21 +63,28 @@ static Half half_open(void) {
                   .up = sentence_weight(&s, "mlp.up_proj", 2, s.F, s.C),
                   .down = sentence_weight(&s, "mlp.down_proj", 2, s.C, s.F),
                   .normed = sentence_tensor(&s, "feed_forward/normed", 2, s.T, s.C),
-                  .before = stream[2 * s.layer + 1], .after = stream[2 * s.layer + 2]};
+                  .before = stream[2 * s.layer + 1],
+                  .after = stream[2 * s.layer + 2]};
 }
 
-static void half_close(Half *h) { free(h->gate), free(h->up), free(h->down); }
+static void half_close(Half *h) {
+    free(h->gate);
+    free(h->up);
+    free(h->down);
+}
 
 static void pieces_add_up(const Half *h) {
     int T = s.T, C = s.C;
     section("Pieces add up");
     Table table = {0};
-    table_row(&table, "ranks|hidden features each|of %d numbers, farther than 0.001 from PyTorch's", T * C);
+    table_row(&table, "ranks|hidden features each|of %d numbers, farther than 0.001 from PyTorch's",
+              T * C);
     for (int ranks = 1; ranks <= 8; ranks *= 2) {
         float out[T][C];
-        parallel_feed_forward(ranks, T, C, s.F, out, h->before, h->normed, (void *)h->gate, (void *)h->up,
-                              (void *)h->down);
-        table_row(&table, "%d|%d|%d", ranks, s.F / ranks, sentence_count_mismatches(3, T * C, (const float *)out, h->after));
+        parallel_feed_forward(ranks, T, C, s.F, out, h->before, h->normed, (void *)h->gate,
+                              (void *)h->up, (void *)h->down);
+        table_row(&table, "%d|%d|%d", ranks, s.F / ranks,
+                  sentence_count_mismatches(3, T * C, (const float *)out, h->after));
     }
     table_print(&table, stdout);
 }
@@ -83,20 +93,25 @@ static void pieces_add_up(const Half *h) {
 static void rank_share(const Half *h, int ranks, int rank, float share[s.C]) {
     int C = s.C, own = s.F / ranks;
     const float(*normed)[C] = h->normed;
-    float(*gate)[C] = xmalloc((size_t)own * sizeof *gate), (*up)[C] = xmalloc((size_t)own * sizeof *up);
+    float(*gate)[C] = xmalloc((size_t)own * sizeof *gate),
+    (*up)[C] = xmalloc((size_t)own * sizeof *up);
     float(*down)[own] = xmalloc((size_t)C * sizeof *down), open[1][own], room[1][own];
     shard_columns(ranks, rank, s.F, C, gate, (void *)h->gate);
     shard_columns(ranks, rank, s.F, C, up, (void *)h->up);
     shard_rows(ranks, rank, C, s.F, down, (void *)h->down);
-    gated_feed_forward(1, C, own, (float(*)[C])share, normed + s.T - 1, gate, NULL, up, NULL, down, swiglu, open, room);
-    free(gate), free(up), free(down);
+    gated_feed_forward(1, C, own, (float(*)[C])share, normed + s.T - 1, gate, NULL, up, NULL, down,
+                       swiglu, open, room);
+    free(gate);
+    free(up);
+    free(down);
 }
 
 /* Each rank's share for the last token, and the mistakes that one makes in adding them up. */
 static void do_it_wrong(const Half *h) {
     enum { RANKS = 4 };
     int C = s.C;
-    const float *before = (const float *)h->before + (s.T - 1) * C, *after = (const float *)h->after + (s.T - 1) * C;
+    const float *before = (const float *)h->before + (s.T - 1) * C,
+                *after = (const float *)h->after + (s.T - 1) * C;
     float shares[RANKS][C], sum[C];
     for (int c = 0; c < C; c++) sum[c] = after[c] - before[c];
     section("Four shares of one row");
@@ -110,27 +125,32 @@ static void do_it_wrong(const Half *h) {
     Table table = {0};
     float wrong[4][C];
     for (int c = 0; c < C; c++) {
-        wrong[0][c] = shares[0][c] - sum[c], wrong[1][c] = (RANKS - 1) * sum[c];
-        wrong[2][c] = sum[c] / RANKS - sum[c], wrong[3][c] = (RANKS - 1) * before[c];
+        wrong[0][c] = shares[0][c] - sum[c];
+        wrong[1][c] = (RANKS - 1) * sum[c];
+        wrong[2][c] = sum[c] / RANKS - sum[c];
+        wrong[3][c] = (RANKS - 1) * before[c];
     }
-    const char *names[] = {"no sum: every rank goes on with its own share", "the sum is taken twice",
-                           "the mean in place of the sum", "every rank adds the stream, too"};
+    const char *names[] = {"no sum: every rank goes on with its own share",
+                           "the sum is taken twice", "the mean in place of the sum",
+                           "every rank adds the stream, too"};
     table_row(&table, "with four ranks|the row is off by");
     for (int k = 0; k < 4; k++)
         table_row(&table, "%s|%.0f %%", names[k], 100 * rms(C, wrong[k]) / rms(C, after));
     table_print(&table, stdout);
 }
 
-/* ------------------------------------------------------------------ models that are too large for one machine */
+/* ---------------------------------------------------- models that are too large for one machine */
 
 static void who_has_which_heads(void) {
     section("Who has which heads");
     Config c = config_preset("llama-3-70b");
     Table table = {0};
-    table_row(&table, "Llama 3 70B, ranks|query heads each|n_kv_heads // ranks|key/value heads each|copies of each");
+    table_row(&table, "Llama 3 70B, ranks|query heads each|n_kv_heads // ranks|key/value heads "
+                      "each|copies of each");
     for (int ranks = 1; ranks <= 64; ranks *= 2) {
         int kept = c.KV > ranks ? c.KV / ranks : 1;
-        table_row(&table, "%d|%d|%d|%d|%d", ranks, c.H / ranks, c.KV / ranks, kept, kept * ranks / c.KV);
+        table_row(&table, "%d|%d|%d|%d|%d", ranks, c.H / ranks, c.KV / ranks, kept,
+                  kept * ranks / c.KV);
     }
     table_print(&table, stdout);
 }
@@ -139,12 +159,14 @@ static void what_a_token_sends(void) {
     const char *names[] = {"llama-3-8b", "llama-3-70b", "llama-3.1-405b"};
     section("What a token sends");
     Table table = {0};
-    table_row(&table, "|sums|bytes of a row|2 ranks: kB by each|4 ranks|16 ranks|messages by each of 16");
+    table_row(&table,
+              "|sums|bytes of a row|2 ranks: kB by each|4 ranks|16 ranks|messages by each of 16");
     for (int m = 0; m < 3; m++) {
         Config c = config_preset(names[m]);
-        Traffic two = traffic_of_token(&c, 2), four = traffic_of_token(&c, 4), sixteen = traffic_of_token(&c, 16);
-        table_row(&table, "%s|%d|%d|%.0f|%.0f|%.0f|%.0f", names[m], 2 * c.L + 1, 4 * c.C, two.bytes / 2e3,
-                  four.bytes / 4e3, sixteen.bytes / 16e3, sixteen.messages / 16);
+        Traffic two = traffic_of_token(&c, 2), four = traffic_of_token(&c, 4),
+                sixteen = traffic_of_token(&c, 16);
+        table_row(&table, "%s|%d|%d|%.0f|%.0f|%.0f|%.0f", names[m], 2 * c.L + 1, 4 * c.C,
+                  two.bytes / 2e3, four.bytes / 4e3, sixteen.bytes / 16e3, sixteen.messages / 16);
     }
     table_print(&table, stdout);
 }
@@ -167,33 +189,45 @@ int main(int argc, char **argv) {
     RunOptions run_options = {0};
     const char *tokens = "256", *temperature = "0", *seed = "1", *ignore_end = 0, *report = 0;
     const Option options[] = {
-        {"model", "DIR|FILE", "a Hugging Face folder, .gguf, or .bin of llama2.c; each rank holds a part", &run_options.model},
-        {"tokenizer", "PATH", "tokenizer.model, .json, .bin or a .gguf (what is in the model)", &run_options.tokenizer},
+        {"model", "DIR|FILE",
+         "a Hugging Face folder, .gguf, or .bin of llama2.c; each rank holds a part",
+         &run_options.model},
+        {"tokenizer", "PATH", "tokenizer.model, .json, .bin or a .gguf (what is in the model)",
+         &run_options.tokenizer},
         {"prompt", "TEXT", "what the text begins with (nothing)", &run_options.prompt},
-        {"token-ids|ids", "1,2,3", "the same in tokens; what follows is printed in tokens, too", &run_options.ids},
+        {"token-ids|ids", "1,2,3", "the same in tokens; what follows is printed in tokens, too",
+         &run_options.ids},
         {"max-tokens|tokens", "N", "write so many at most (256)", &tokens},
-        {"temperature", "X", "0 takes the likeliest token, 1 draws as the model says (0)", &temperature},
+        {"temperature", "X", "0 takes the likeliest token, 1 draws as the model says (0)",
+         &temperature},
         {"seed", "S", "the same text for the same seed (1)", &seed},
         {"ignore-eos", NULL, "go on where the text would end", &ignore_end},
         {"report", NULL, "what each rank holds, and what it sends for a token", &report},
-        {"compare", "FILE", "read the tokens of a dump of transformers', and judge the logits by its own",
+        {"compare", "FILE",
+         "read the tokens of a dump of transformers', and judge the logits by its own",
          &run_options.compare},
     };
     Ranks ranks = ranks_open();
     ranks_ordered_begin();
-    int rest = parse_options(argc, argv, "[--model DIR|FILE [--prompt TEXT] [--max-tokens N] …]",
-                             "Chapter 15: a model that several processes run together:\n"
-                             "mpirun -n 2 build/15_tensor_parallel --model DIR. Without --model, a demonstration.",
-                             sizeof options / sizeof *options, options);
-    if (rest < argc) usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
+    int rest = parse_options(
+        argc, argv, "[--model DIR|FILE [--prompt TEXT] [--max-tokens N] …]",
+        "Chapter 15: a model that several processes run together:\n"
+        "mpirun -n 2 build/15_tensor_parallel --model DIR. Without --model, a demonstration.",
+        sizeof options / sizeof *options, options);
+    if (rest < argc)
+        usage_error("%s is not understood: is it the --prompt, in quotes?", argv[rest]);
     run_options.tokens = (int)option_number("max-tokens", tokens, 0, INT_MAX / 2);
     run_options.temperature = temperature_of(temperature);
     run_options.seed = option_number("seed", seed, 0, ULONG_MAX);
-    run_options.ignore_eos = ignore_end, run_options.report = report;
-    if (!run_options.model && argc > 1) usage_error("without a --model there is a demonstration, which takes no options");
-    if (!!run_options.prompt + !!run_options.ids + !!run_options.compare > 1) usage_error("--prompt, --token-ids, --compare: one of them alone");
+    run_options.ignore_eos = ignore_end;
+    run_options.report = report;
+    if (!run_options.model && argc > 1)
+        usage_error("without a --model there is a demonstration, which takes no options");
+    if (!!run_options.prompt + !!run_options.ids + !!run_options.compare > 1)
+        usage_error("--prompt, --token-ids, --compare: one of them alone");
     if (!run_options.prompt) run_options.prompt = "";
-    if (report && run_options.temperature > 0) usage_error("--report counts what the likeliest token costs: no --temperature");
+    if (report && run_options.temperature > 0)
+        usage_error("--report counts what the likeliest token costs: no --temperature");
     int status = run_options.model ? run_on_ranks(ranks, &run_options) : demonstrate();
     ranks_close();
     return status;

@@ -33,7 +33,8 @@ void parallel_forward(Decoder *d, int T, int C, float out[restrict T][C], const 
     const Model *model = d->model;
     int L = model->config.L;
     size_t mark = d->arena_used;
-    float(*x)[C] = decoder_alloc(d, sizeof(float[T][C])), (*delta)[C] = decoder_alloc(d, sizeof(float[T][C]));
+    float(*x)[C] = decoder_alloc(d, sizeof(float[T][C])),
+    (*delta)[C] = decoder_alloc(d, sizeof(float[T][C]));
 
     embed(shard_of(d), T, C, x, ids);
     all_reduce(T, C, x);
@@ -66,14 +67,16 @@ Decoder parallel_decoder(const Shard *shard, const Kernels *kernels, int capacit
 static float *own_logits(const Shard *shard, const Kernels *kernels, int C, const float last[C]) {
     int V = shard->tokens.count;
     float *logits = xmalloc((size_t)V * sizeof *logits);
-    kernels->linear_tensor(1, C, V, (float(*)[V])logits, (const float(*)[C])last, &shard->model.lm_head);
+    kernels->linear_tensor(1, C, V, (float(*)[V])logits, (const float(*)[C])last,
+                           &shard->model.lm_head);
     return logits;
 }
 
 void parallel_logits(const Shard *shard, const Kernels *kernels, int T, int C, const float x[T][C],
                      float logits[T][shard->whole.config.V]) {
     int count[shard->ranks];
-    for (int r = 0; r < shard->ranks; r++) count[r] = shard_range(shard->whole.config.V, shard->ranks, r).count;
+    for (int r = 0; r < shard->ranks; r++)
+        count[r] = shard_range(shard->whole.config.V, shard->ranks, r).count;
     for (int t = 0; t < T; t++) {
         float *own = own_logits(shard, kernels, C, x[t]);
         gather_floats(count, own, shard->rank == 0 ? logits[t] : NULL);
@@ -82,14 +85,25 @@ void parallel_logits(const Shard *shard, const Kernels *kernels, int T, int C, c
 }
 
 int parallel_argmax(const Shard *shard, const Kernels *kernels, int C, const float last[C]) {
-    struct { float largest; int place; } own, all[shard->ranks];
+    struct {
+        float largest;
+        int place;
+    } own, all[shard->ranks];
     float *logits = own_logits(shard, kernels, C, last), largest[shard->ranks];
     int place[shard->ranks];
     int count = shard->tokens.count, v = first_not_finite(count, logits);
-    if (v < count) fail("the logit of token %d is no number: are the weights damaged?", shard->tokens.first + v);
-    own.place = argmax(count, logits), own.largest = logits[own.place];
+    if (v < count)
+        fail("the logit of token %d is no number: are the weights damaged?",
+             shard->tokens.first + v);
+    own.place = argmax(count, logits);
+    own.largest = logits[own.place];
     free(logits);
     gather_ranks(sizeof own, &own, all);
-    for (int r = 0; shard->rank == 0 && r < shard->ranks; r++) largest[r] = all[r].largest, place[r] = all[r].place;
-    return shard->rank == 0 ? vocab_parallel_argmax(shard->ranks, shard->whole.config.V, largest, place) : -1;
+    for (int r = 0; shard->rank == 0 && r < shard->ranks; r++) {
+        largest[r] = all[r].largest;
+        place[r] = all[r].place;
+    }
+    return shard->rank == 0
+               ? vocab_parallel_argmax(shard->ranks, shard->whole.config.V, largest, place)
+               : -1;
 }

@@ -8,7 +8,8 @@
 
 Ranks ranks_open(void) {
     if (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE"))
-        fail("this program was built without MPI: apt install libopenmpi-dev openmpi-bin, and make again");
+        fail("this program was built without MPI: apt install libopenmpi-dev openmpi-bin, and make "
+             "again");
     return (Ranks){1, 0, 1};
 }
 
@@ -17,7 +18,9 @@ void ranks_ordered_begin(void) {}
 void ranks_ordered_end(void) {}
 void all_reduce_sum(size_t n, float x[n]) { (void)x; }
 void gather_ranks(size_t bytes, const void *own, void *all) { memcpy(all, own, bytes); }
-void gather_floats(const int n[], const float own[], float all[]) { memcpy(all, own, (size_t)n[0] * sizeof *all); }
+void gather_floats(const int n[], const float own[], float all[]) {
+    memcpy(all, own, (size_t)n[0] * sizeof *all);
+}
 void broadcast_bytes(size_t bytes, void *data) { (void)bytes, (void)data; }
 Sent sent_so_far(void) { return (Sent){0}; }
 
@@ -40,24 +43,30 @@ static size_t room_size;
 
 /* ------------------------------------------------------------------ how it ends
  *
- * mpirun ends all ranks when one ends badly, but says so in a page of its own. Each rank knows the others of its
- * machine by their process numbers: so the one that fails tells them to end quietly, and when one has died, another
- * says which. */
+ * mpirun ends all ranks when one ends badly, but says so in a page of its own. Each rank knows the
+ * others of its machine by their process numbers: so the one that fails tells them to end quietly,
+ * and when one has died, another says which. */
 
-static pid_t *processes; /* [here] of this machine, in the order of the ranks */
-static int *numbers;     /* [here]: which ranks they are */
-static char (*farewells)[64]; /* [here]: what is said of one that has died; a signal's handler can make no text */
+static pid_t *processes;      /* [here] of this machine, in the order of the ranks */
+static int *numbers;          /* [here]: which ranks they are */
+static char (*farewells)[64]; /* [here]: what is said of one that has died; a signal's handler can
+                                 make no text */
 static bool closed;
 
 static void say(const char *words) {
     if (write(STDERR_FILENO, words, strlen(words)) < 0) _exit(1);
 }
 
-static void end_quietly(int signal) { (void)signal, output_abandon(), _exit(1); }
+static void end_quietly(int signal) {
+    (void)signal;
+    output_abandon();
+    _exit(1);
+}
 
-/* mpirun wants an end: a rank has died, or somebody has pressed Ctrl-C. Or a rank has failed and said so: then another
- * thread of this one, for MPI has some, has been told to end quietly, and must have the time for it. All wait a little
- * before they go, so that nobody takes another one's farewell for a death. */
+/* mpirun wants an end: a rank has died, or somebody has pressed Ctrl-C. Or a rank has failed and
+ * said so: then another thread of this one, for MPI has some, has been told to end quietly, and
+ * must have the time for it. All wait a little before they go, so that nobody takes another one's
+ * farewell for a death. */
 static void end_loudly(int signal) {
     int dead = -1, lowest = -1;
     (void)signal;
@@ -73,12 +82,14 @@ static void end_loudly(int signal) {
     _exit(1);
 }
 
-/* At exit(), which fail() calls. What there was to say has been said: mpirun's own wish for an end comes later. But
- * who was asked for --help, in its turn, ends well, and the next one is asked for it, too. */
+/* At exit(), which fail() calls. What there was to say has been said: mpirun's own wish for an end
+ * comes later. But who was asked for --help, in its turn, ends well, and the next one is asked for
+ * it, too. */
 static void end_the_others(void) {
     if (closed) return;
     if (!has_printed_error()) {
-        ranks_ordered_end(), MPI_Finalize();
+        ranks_ordered_end();
+        MPI_Finalize();
         return;
     }
     signal(SIGTERM, SIG_IGN);
@@ -99,7 +110,8 @@ static void find_local_ranks(void) {
     MPI_Comm_free(&machine);
     farewells = xmalloc((size_t)ranks.here * sizeof *farewells);
     for (int i = 0; i < ranks.here; i++)
-        snprintf(farewells[i], sizeof *farewells, "error: rank %d: it has died: killed, or crashed\n", numbers[i]);
+        snprintf(farewells[i], sizeof *farewells,
+                 "error: rank %d: it has died: killed, or crashed\n", numbers[i]);
 }
 
 static void handle(int signal, void handler(int)) {
@@ -108,7 +120,8 @@ static void handle(int signal, void handler(int)) {
     sigaction(signal, &action, NULL);
 }
 
-/* Threads of a rank that nobody has counted would be as many as the machine has cores, on each rank. */
+/* Threads of a rank that nobody has counted would be as many as the machine has cores, on each
+ * rank. */
 static void share_cores(void) {
     if (getenv("OMP_NUM_THREADS")) return;
     int threads = thread_count() / ranks.here;
@@ -124,11 +137,14 @@ Ranks ranks_open(void) {
     MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
     snprintf(name, sizeof name, "rank %d", ranks.rank);
     set_error_prefix(name);
-    handle(SIGUSR1, end_quietly); /* before the others know this rank: one that fails at once may tell it to end */
+    handle(SIGUSR1, end_quietly); /* before the others know this rank: one that fails at once may
+                                     tell it to end */
     find_local_ranks();
-    handle(SIGTERM, end_loudly), handle(SIGINT, end_loudly);
+    handle(SIGTERM, end_loudly);
+    handle(SIGINT, end_loudly);
     atexit(end_the_others);
-    if (ranks.rank > 0 && !freopen("/dev/null", "w", stdout)) fail("cannot open /dev/null"); /* rank 0 speaks for all */
+    if (ranks.rank > 0 && !freopen("/dev/null", "w", stdout))
+        fail("cannot open /dev/null"); /* rank 0 speaks for all */
     share_cores();
     return ranks;
 }
@@ -136,19 +152,25 @@ Ranks ranks_open(void) {
 void ranks_close(void) {
     if (processes) MPI_Finalize();
     closed = true;
-    free(processes), free(numbers), free(farewells), free(room);
+    free(processes);
+    free(numbers);
+    free(farewells);
+    free(room);
 }
 
 /* ------------------------------------------------------------------ messages
  *
- * From one rank to another they keep their order: a sum that comes early is not taken for a slice. */
+ * From one rank to another they keep their order: a sum that comes early is not taken for a slice.
+ */
 
 typedef struct {
     int count;
     MPI_Request *requests;
 } Requests; /* messages that are on their way */
 
-static Requests some_messages(int most) { return (Requests){0, xmalloc((size_t)most * sizeof(MPI_Request))}; }
+static Requests some_messages(int most) {
+    return (Requests){0, xmalloc((size_t)most * sizeof(MPI_Request))};
+}
 
 static int whole(size_t count) {
     if (count > INT_MAX) fail("a message of %zu numbers is longer than MPI takes", count);
@@ -168,7 +190,10 @@ static void wait_all(Requests *u) {
     u->count = 0;
 }
 
-static void end_messages(Requests *u) { wait_all(u), free(u->requests); }
+static void end_messages(Requests *u) {
+    wait_all(u);
+    free(u->requests);
+}
 
 /* ------------------------------------------------------------------ the sum */
 
@@ -194,12 +219,14 @@ void all_reduce_sum(size_t n, float x[n]) {
         receive(&messages, r, width, MPI_FLOAT, slices + (size_t)r * width);
         send(&messages, r, (size_t)theirs.count, MPI_FLOAT, x + theirs.first);
     }
-    for (size_t i = 0; i < width; i++) slices[(size_t)ranks.rank * width + i] = x[(size_t)own.first + i];
+    for (size_t i = 0; i < width; i++)
+        slices[(size_t)ranks.rank * width + i] = x[(size_t)own.first + i];
     wait_all(&messages);
 
     for (size_t i = 0; i < width; i++) x[(size_t)own.first + i] = slices[i];
     for (int r = 1; r < ranks.count; r++)
-        for (size_t i = 0; i < width; i++) x[(size_t)own.first + i] += slices[(size_t)r * width + i];
+        for (size_t i = 0; i < width; i++)
+            x[(size_t)own.first + i] += slices[(size_t)r * width + i];
 
     for (int r = 0; r < ranks.count; r++) {
         if (r == ranks.rank) continue;
@@ -216,7 +243,10 @@ void all_reduce_sum(size_t n, float x[n]) {
 static void gather(const size_t bytes[], const void *own, char *all) {
     Requests messages = some_messages(ranks.count);
     if (ranks.rank > 0) send(&messages, 0, bytes[ranks.rank], MPI_BYTE, own);
-    else memcpy(all, own, bytes[0]), all += bytes[0];
+    else {
+        memcpy(all, own, bytes[0]);
+        all += bytes[0];
+    }
     for (int r = 1; ranks.rank == 0 && r < ranks.count; all += bytes[r++])
         receive(&messages, r, bytes[r], MPI_BYTE, all);
     end_messages(&messages);
@@ -237,29 +267,35 @@ void gather_floats(const int n[], const float own[], float all[]) {
 void broadcast_bytes(size_t bytes, void *data) {
     Requests messages = some_messages(ranks.count);
     if (ranks.rank > 0) receive(&messages, 0, bytes, MPI_BYTE, data);
-    for (int r = 1; ranks.rank == 0 && r < ranks.count; r++) send(&messages, r, bytes, MPI_BYTE, data);
+    for (int r = 1; ranks.rank == 0 && r < ranks.count; r++)
+        send(&messages, r, bytes, MPI_BYTE, data);
     end_messages(&messages);
 }
 
 void ranks_ordered_begin(void) {
-    if (ranks.rank > 0) MPI_Recv(NULL, 0, MPI_BYTE, ranks.rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (ranks.rank > 0)
+        MPI_Recv(NULL, 0, MPI_BYTE, ranks.rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 void ranks_ordered_end(void) {
-    if (ranks.rank + 1 < ranks.count) MPI_Send(NULL, 0, MPI_BYTE, ranks.rank + 1, 1, MPI_COMM_WORLD);
+    if (ranks.rank + 1 < ranks.count)
+        MPI_Send(NULL, 0, MPI_BYTE, ranks.rank + 1, 1, MPI_COMM_WORLD);
 }
 
 /* ------------------------------------------------------------------ how much is sent
  *
- * MPI_Isend is a weak symbol in every MPI library, and PMPI_Isend is the same function. A program that defines
- * MPI_Isend stands between its own calls and the library: this is how profilers count messages. */
+ * MPI_Isend is a weak symbol in every MPI library, and PMPI_Isend is the same function. A program
+ * that defines MPI_Isend stands between its own calls and the library: this is how profilers count
+ * messages. */
 
 static Sent sent;
 
-int MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm ranks, MPI_Request *request) {
+int MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm ranks,
+              MPI_Request *request) {
     int size;
     PMPI_Type_size(type, &size);
-    sent.messages++, sent.bytes += (int64_t)count * size;
+    sent.messages++;
+    sent.bytes += (int64_t)count * size;
     return PMPI_Isend(data, count, type, to, tag, ranks, request);
 }
 

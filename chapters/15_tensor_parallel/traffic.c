@@ -1,7 +1,8 @@
 #include "15_tensor_parallel/traffic.h"
 
 Traffic traffic_of_token(const Config *c, int ranks) {
-    double sums = 2.0 * c->L + 1, others = ranks - 1, best = sizeof(float) + sizeof(int), chosen = sizeof(int);
+    double sums = 2.0 * c->L + 1, others = ranks - 1, best = sizeof(float) + sizeof(int),
+           chosen = sizeof(int);
     return (Traffic){.messages = sums * 2 * ranks * others + 2 * others,
                      .bytes = sums * 2 * others * c->C * sizeof(float) + others * (best + chosen)};
 }

@@ -1,9 +1,12 @@
 #include "16_backward/backward.h"
 #include "common/numbers.h"
 
-enum { BLOCK = 256 }; /* numbers whose activations are kept at a time, so that no memory is asked for */
+enum {
+    BLOCK = 256
+}; /* numbers whose activations are kept at a time, so that no memory is asked for */
 
-void activation_backward(int n, float dx[restrict n], const float dy[n], const float x[n], Activation *derivative) {
+void activation_backward(int n, float dx[restrict n], const float dy[n], const float x[n],
+                         Activation *derivative) {
     for (int start = 0; start < n; start += BLOCK) {
         float slope[BLOCK];
         int count = min_int(BLOCK, n - start);
@@ -12,9 +15,11 @@ void activation_backward(int n, float dx[restrict n], const float dy[n], const f
     }
 }
 
-/* A product has two factors: to each comes what came in, times the other. The gate's goes on through its activation. */
-static void gated_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
-                           const float gate[n], const float up[n], Activation *activation, Activation *derivative) {
+/* A product has two factors: to each comes what came in, times the other. The gate's goes on
+ * through its activation. */
+static void gated_backward(int n, float dgate[restrict n], float dup[restrict n],
+                           const float dout[n], const float gate[n], const float up[n],
+                           Activation *activation, Activation *derivative) {
     for (int start = 0; start < n; start += BLOCK) {
         float open[BLOCK], slope[BLOCK];
         int count = min_int(BLOCK, n - start);
@@ -27,28 +32,28 @@ static void gated_backward(int n, float dgate[restrict n], float dup[restrict n]
     }
 }
 
-void glu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], const float gate[n],
-                  const float up[n]) {
+void glu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                  const float gate[n], const float up[n]) {
     gated_backward(n, dgate, dup, dout, gate, up, sigmoid, sigmoid_derivative);
 }
 
-void reglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], const float gate[n],
-                    const float up[n]) {
+void reglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                    const float gate[n], const float up[n]) {
     gated_backward(n, dgate, dup, dout, gate, up, relu, relu_derivative);
 }
 
-void geglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], const float gate[n],
-                    const float up[n]) {
+void geglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                    const float gate[n], const float up[n]) {
     gated_backward(n, dgate, dup, dout, gate, up, gelu, gelu_derivative);
 }
 
-void swiglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], const float gate[n],
-                     const float up[n]) {
+void swiglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                     const float gate[n], const float up[n]) {
     gated_backward(n, dgate, dup, dout, gate, up, silu, silu_derivative);
 }
 
-void bilinear_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], const float gate[n],
-                       const float up[n]) {
+void bilinear_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                       const float gate[n], const float up[n]) {
     for (int i = 0; i < n; i++) {
         dgate[i] += dout[i] * up[i];
         dup[i] += dout[i] * gate[i];

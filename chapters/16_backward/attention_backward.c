@@ -11,8 +11,9 @@
 
 /* ------------------------------------------------------------------ RoPE */
 
-void rope_interleaved_backward(int T, int H, int D, float dx[restrict T][H][D], const float dout[T][H][D],
-                               const float cosine[T][D / 2], const float sine[T][D / 2]) {
+void rope_interleaved_backward(int T, int H, int D, float dx[restrict T][H][D],
+                               const float dout[T][H][D], const float cosine[T][D / 2],
+                               const float sine[T][D / 2]) {
     check_pairs(D);
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++)
@@ -23,8 +24,9 @@ void rope_interleaved_backward(int T, int H, int D, float dx[restrict T][H][D], 
             }
 }
 
-void rope_half_split_backward(int T, int H, int D, float dx[restrict T][H][D], const float dout[T][H][D],
-                              const float cosine[T][D / 2], const float sine[T][D / 2]) {
+void rope_half_split_backward(int T, int H, int D, float dx[restrict T][H][D],
+                              const float dout[T][H][D], const float cosine[T][D / 2],
+                              const float sine[T][D / 2]) {
     check_pairs(D);
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++)
@@ -44,25 +46,28 @@ static double dot(int n, const float a[n], const float b[n]) {
     return sum;
 }
 
-void softmax_backward(int rows, int n, float dx[restrict rows][n], const float dp[rows][n], const float p[rows][n]) {
+void softmax_backward(int rows, int n, float dx[restrict rows][n], const float dp[rows][n],
+                      const float p[rows][n]) {
     for (int r = 0; r < rows; r++) {
         double common = dot(n, p[r], dp[r]);
         for (int i = 0; i < n; i++) dx[r][i] += (float)(p[r][i] * (dp[r][i] - common));
     }
 }
 
-/* ------------------------------------------------------------------ attention that keeps a row of scores */
+/* --------------------------------------------------------- attention that keeps a row of scores */
 
 static void check_heads(int T, int H, int KV) {
     if (T < 1) fail("attention: %d positions: give at least one", T);
-    if (KV < 1 || H % KV) fail("attention: %d query heads cannot share %d key/value heads evenly", H, KV);
+    if (KV < 1 || H % KV)
+        fail("attention: %d query heads cannot share %d key/value heads evenly", H, KV);
 }
 
-/* One query, the last of `seen` tokens, and key/value head g, whose gradients are summed up in double. Each step of
- * chapter 4's attention, from the last to the first. */
-static void attend_one_query_backward(int seen, int KV, int D, int g, float dq[restrict D], double dk[restrict seen][D],
-                               double dv[restrict seen][D], const float dout[D], const float q[D],
-                               const float k[seen][KV][D], const float v[seen][KV][D]) {
+/* One query, the last of `seen` tokens, and key/value head g, whose gradients are summed up in
+ * double. Each step of chapter 4's attention, from the last to the first. */
+static void attend_one_query_backward(int seen, int KV, int D, int g, float dq[restrict D],
+                                      double dk[restrict seen][D], double dv[restrict seen][D],
+                                      const float dout[D], const float q[D],
+                                      const float k[seen][KV][D], const float v[seen][KV][D]) {
     float(*p)[seen] = xmalloc(3 * sizeof *p), (*dp)[seen] = p + 1, (*dscore)[seen] = p + 2;
     double query[D];
     memset(query, 0, sizeof query);
@@ -86,22 +91,26 @@ static void attend_one_query_backward(int seen, int KV, int D, int g, float dq[r
 
 void grouped_query_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D],
                                       float dk[restrict T][KV][D], float dv[restrict T][KV][D],
-                                      const float dout[T][H][D], const float q[T][H][D], const float k[T][KV][D],
-                                      const float v[T][KV][D]) {
+                                      const float dout[T][H][D], const float q[T][H][D],
+                                      const float k[T][KV][D], const float v[T][KV][D]) {
     check_heads(T, H, KV);
     double(*sums)[T][D] = xmalloc(2 * sizeof *sums);
     for (int g = 0; g < KV; g++) {
         memset(sums, 0, 2 * sizeof *sums);
         for (int h = g * (H / KV); h < (g + 1) * (H / KV); h++)
             for (int t = 0; t < T; t++)
-                attend_one_query_backward(t + 1, KV, D, g, dq[t][h], sums[0], sums[1], dout[t][h], q[t][h], k, v);
+                attend_one_query_backward(t + 1, KV, D, g, dq[t][h], sums[0], sums[1], dout[t][h],
+                                          q[t][h], k, v);
         for (int s = 0; s < T; s++)
-            for (int i = 0; i < D; i++) dk[s][g][i] += (float)sums[0][s][i], dv[s][g][i] += (float)sums[1][s][i];
+            for (int i = 0; i < D; i++) {
+                dk[s][g][i] += (float)sums[0][s][i];
+                dv[s][g][i] += (float)sums[1][s][i];
+            }
     }
     free(sums);
 }
 
-/* ------------------------------------------------------------------ attention that keeps no scores */
+/* --------------------------------------------------------------- attention that keeps no scores */
 
 enum { TILE = 16 }; /* keys that are at hand at a time */
 
@@ -114,42 +123,50 @@ typedef struct {
 static void fill_tile(Tile *tile, int first, int T, int KV, int D, int g, const float k[T][KV][D],
                       const float v[T][KV][D]) {
     float(*K)[D] = (void *)tile->K, (*V)[D] = (void *)tile->V;
-    tile->first = first, tile->keys = min_int(TILE, T - first);
+    tile->first = first;
+    tile->keys = min_int(TILE, T - first);
     for (int j = 0; j < tile->keys; j++) {
         memcpy(K[j], k[first + j][g], sizeof K[j]);
         memcpy(V[j], v[first + j][g], sizeof V[j]);
     }
 }
 
-void flash_attention_lse(int T, int H, int KV, int D, float out[restrict T][H][D], float lse[restrict T][H],
-                             const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]) {
+void flash_attention_lse(int T, int H, int KV, int D, float out[restrict T][H][D],
+                         float lse[restrict T][H], const float q[T][H][D], const float k[T][KV][D],
+                         const float v[T][KV][D]) {
     check_heads(T, H, KV);
     double *m = xmalloc((size_t)T * sizeof *m), *l = xmalloc((size_t)T * sizeof *l);
     double(*O)[D] = xmalloc((size_t)T * sizeof *O);
     float K[TILE][D], V[TILE][D];
     Tile tile = {.K = K[0], .V = V[0]};
     for (int h = 0; h < H; h++) {
-        for (int t = 0; t < T; t++) m[t] = -INFINITY, l[t] = 0;
+        for (int t = 0; t < T; t++) {
+            m[t] = -INFINITY;
+            l[t] = 0;
+        }
         memset(O, 0, (size_t)T * sizeof *O);
         for (int s = 0; s < T; s += TILE) {
             fill_tile(&tile, s, T, KV, D, h / (H / KV), k, v);
             for (int t = s; t < T; t++)
-                online_softmax_tile(min_int(tile.keys, t + 1 - s), D, &m[t], &l[t], O[t], q[t][h], K, V);
+                online_softmax_tile(min_int(tile.keys, t + 1 - s), D, &m[t], &l[t], O[t], q[t][h],
+                                    K, V);
         }
         for (int t = 0; t < T; t++) {
             for (int i = 0; i < D; i++) out[t][h][i] = (float)(O[t][i] / l[t]);
             lse[t][h] = (float)(m[t] + log(l[t]));
         }
     }
-    free(m), free(l), free(O);
+    free(m);
+    free(l);
+    free(O);
 }
 
 /* The backward pass of one query and one tile: recomputes its attention weights there, and adds
  * the gradients of q, K and V. `common` is the sum of p dp over all keys, which is out dout:
  * softmax_backward's, known without looking at any key. */
-static void tile_backward(const Tile *tile, int seen, int D, float dq[restrict D], double dK[restrict TILE][D],
-                          double dV[restrict TILE][D], const float dout[D], const float q[D], double lse,
-                          double common) {
+static void tile_backward(const Tile *tile, int seen, int D, float dq[restrict D],
+                          double dK[restrict TILE][D], double dV[restrict TILE][D],
+                          const float dout[D], const float q[D], double lse, double common) {
     const float(*K)[D] = (void *)tile->K, (*V)[D] = (void *)tile->V;
     double query[D];
     memset(query, 0, sizeof query);
@@ -165,10 +182,11 @@ static void tile_backward(const Tile *tile, int seen, int D, float dq[restrict D
     for (int i = 0; i < D; i++) dq[i] += (float)query[i];
 }
 
-void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D], float dk[restrict T][KV][D],
-                              float dv[restrict T][KV][D], const float dout[T][H][D], const float q[T][H][D],
-                              const float k[T][KV][D], const float v[T][KV][D], const float out[T][H][D],
-                              const float lse[T][H]) {
+void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D],
+                              float dk[restrict T][KV][D], float dv[restrict T][KV][D],
+                              const float dout[T][H][D], const float q[T][H][D],
+                              const float k[T][KV][D], const float v[T][KV][D],
+                              const float out[T][H][D], const float lse[T][H]) {
     check_heads(T, H, KV);
     double(*common)[H] = xmalloc((size_t)T * sizeof *common), dK[TILE][D], dV[TILE][D];
     float K[TILE][D], V[TILE][D];
@@ -178,13 +196,17 @@ void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][
     for (int g = 0; g < KV; g++)
         for (int s = 0; s < T; s += TILE) {
             fill_tile(&tile, s, T, KV, D, g, k, v);
-            memset(dK, 0, sizeof dK), memset(dV, 0, sizeof dV);
+            memset(dK, 0, sizeof dK);
+            memset(dV, 0, sizeof dV);
             for (int h = g * (H / KV); h < (g + 1) * (H / KV); h++)
                 for (int t = s; t < T; t++)
-                    tile_backward(&tile, t + 1 - s, D, dq[t][h], dK, dV, dout[t][h], q[t][h], lse[t][h],
-                                  common[t][h]);
+                    tile_backward(&tile, t + 1 - s, D, dq[t][h], dK, dV, dout[t][h], q[t][h],
+                                  lse[t][h], common[t][h]);
             for (int j = 0; j < tile.keys; j++)
-                for (int i = 0; i < D; i++) dk[s + j][g][i] += (float)dK[j][i], dv[s + j][g][i] += (float)dV[j][i];
+                for (int i = 0; i < D; i++) {
+                    dk[s + j][g][i] += (float)dK[j][i];
+                    dv[s + j][g][i] += (float)dV[j][i];
+                }
         }
     free(common);
 }

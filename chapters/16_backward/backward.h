@@ -1,12 +1,14 @@
-/* Chapter 16: backward. Of every operation of a Llama: how much does the loss change when one of its inputs does?
+/* Chapter 16: backward. Of every operation of a Llama: how much does the loss change when one of
+ * its inputs does?
  *
- * dy is the gradient of what the operation gave, as it comes in from above: dy[r][o] says how much the loss grows when
- * y[r][o] does. From it and from what the forward pass was given each kernel computes the gradients of the operation's
- * inputs and weights, which have their names and shapes: dx of x, dweight of weight.
+ * dy is the gradient of what the operation gave, as it comes in from above: dy[r][o] says how much
+ * the loss grows when y[r][o] does. From it and from what the forward pass was given each kernel
+ * computes the gradients of the operation's inputs and weights, which have their names and shapes:
+ * dx of x, dweight of weight.
  *
- * They are *added* to what is there (+=), as autograd does: a number that is used twice, such as a tied embedding or a
- * row of the residual stream, gets the sum of both. Whoever begins sets them to 0.
- * No gradient may overlap an input. Sums are double, and rounded once. */
+ * They are *added* to what is there (+=), as autograd does: a number that is used twice, such as a
+ * tied embedding or a row of the residual stream, gets the sum of both. Whoever begins sets them to
+ * 0. No gradient may overlap an input. Sums are double, and rounded once. */
 #ifndef BACKWARD_H
 #define BACKWARD_H
 
@@ -14,106 +16,119 @@
 
 #include <stddef.h>
 
-/* ------------------------------------------------------------------ linear_backward.c: linear layer, embedding */
+/* --------------------------------------------------- linear_backward.c: linear layer, embedding */
 
 /* y = x weight^T + bias. dx += dy weight, dweight += dy^T x, dbias += the sum of dy's rows.
  * Each of the three may be NULL: it is not wanted. Source: torch.nn.Linear under autograd. */
-void linear_backward(int rows, int in, int out, float dx[restrict rows][in], float dweight[restrict out][in],
-                     float *dbias, const float dy[rows][out], const float x[rows][in],
-                     const float weight[out][in]);
+void linear_backward(int rows, int in, int out, float dx[restrict rows][in],
+                     float dweight[restrict out][in], float *dbias, const float dy[rows][out],
+                     const float x[rows][in], const float weight[out][in]);
 
 /* The gradient of the bias alone. */
 void bias_backward(int rows, int out, float dbias[restrict out], const float dy[rows][out]);
 
-/* The embedding gives each token its row of a table: x[t] = table[ids[t]]. dtable[ids[t]] += dx[t]: the row of a token
- * that is in the text twice gets both. An id that is not in the vocabulary is refused by fail().
- * Source: torch.nn.Embedding under autograd. */
-void embedding_backward(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C], const int ids[T]);
+/* The embedding gives each token its row of a table: x[t] = table[ids[t]]. dtable[ids[t]] += dx[t]:
+ * the row of a token that is in the text twice gets both. An id that is not in the vocabulary is
+ * refused by fail(). Source: torch.nn.Embedding under autograd. */
+void embedding_backward(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C],
+                        const int ids[T]);
 
-/* ------------------------------------------------------------------ norms_backward.c: chapter 1's, over each row
+/* ---------------------------------------------------- norms_backward.c: chapter 1's, over each row
  *
- * With s for 1 / sqrt(... + eps), n for the normalized row (x s, or (x - mean) s) and g for dy weight: */
+ * With s for 1 / sqrt(... + eps), n for the normalized row (x s, or (x - mean) s) and g for dy
+ * weight: */
 
 /* dx += s (g - n mean(n g)), dweight += the sum over the rows of dy n.
  * Source: torch.nn.RMSNorm under autograd; Zhang, Sennrich 2019, section 4. */
 void rms_norm_backward(int rows, int dim, float dx[restrict rows][dim], float dweight[restrict dim],
-                       const float dy[rows][dim], const float x[rows][dim], const float weight[dim], float eps);
+                       const float dy[rows][dim], const float x[rows][dim], const float weight[dim],
+                       float eps);
 
-/* dx += s (g - mean(g) - n mean(n g)), dweight += the sum over the rows of dy n, dbias += that of dy.
- * Source: torch.nn.LayerNorm under autograd. */
-void layer_norm_backward(int rows, int dim, float dx[restrict rows][dim], float dweight[restrict dim],
-                         float dbias[restrict dim], const float dy[rows][dim], const float x[rows][dim],
+/* dx += s (g - mean(g) - n mean(n g)), dweight += the sum over the rows of dy n, dbias += that of
+ * dy. Source: torch.nn.LayerNorm under autograd. */
+void layer_norm_backward(int rows, int dim, float dx[restrict rows][dim],
+                         float dweight[restrict dim], float dbias[restrict dim],
+                         const float dy[rows][dim], const float x[rows][dim],
                          const float weight[dim], float eps);
 
-/* y = t weight + bias, t = tanh(alpha x). dx += alpha (1 - t^2) g, dalpha[0] += the sum of x (1 - t^2) g over all of x,
- * dweight += the sum over the rows of dy t, dbias += that of dy. Source: torch.tanh under autograd. */
+/* y = t weight + bias, t = tanh(alpha x). dx += alpha (1 - t^2) g, dalpha[0] += the sum of x (1 -
+ * t^2) g over all of x, dweight += the sum over the rows of dy t, dbias += that of dy. Source:
+ * torch.tanh under autograd. */
 void dyt_backward(int rows, int dim, float dx[restrict rows][dim], float dweight[restrict dim],
                   float dbias[restrict dim], float dalpha[restrict 1], const float dy[rows][dim],
                   const float x[rows][dim], const float weight[dim], float alpha);
 
-/* ------------------------------------------------------------------ activation_backward.c: number by number */
+/* ------------------------------------------------------ activation_backward.c: number by number */
 
 /* y = f(x), and derivative is f's in chapter 2: dx += dy derivative(x). */
-void activation_backward(int n, float dx[restrict n], const float dy[n], const float x[n], Activation *derivative);
+void activation_backward(int n, float dx[restrict n], const float dy[n], const float x[n],
+                         Activation *derivative);
 
 /* out = f(gate) up, f as in chapter 3. dgate += dout up f'(gate), dup += dout f(gate).
  * Source: Shazeer 2020, eq. 5, under autograd. */
-void glu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], const float gate[n],
-                  const float up[n]);
-void bilinear_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], const float gate[n],
-                       const float up[n]);
-void reglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], const float gate[n],
-                    const float up[n]);
-void geglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], const float gate[n],
-                    const float up[n]);
-void swiglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], const float gate[n],
-                     const float up[n]);
+void glu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                  const float gate[n], const float up[n]);
+void bilinear_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                       const float gate[n], const float up[n]);
+void reglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                    const float gate[n], const float up[n]);
+void geglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                    const float gate[n], const float up[n]);
+void swiglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                     const float gate[n], const float up[n]);
 
-/* ------------------------------------------------------------------ attention_backward.c: RoPE, softmax, attention */
+/* ----------------------------------------------- attention_backward.c: RoPE, softmax, attention */
 
-/* RoPE: out is x rotated by an angle, so dx is dout rotated back by it, and x itself is not needed. D is even. */
-void rope_interleaved_backward(int T, int H, int D, float dx[restrict T][H][D], const float dout[T][H][D],
-                               const float cosine[T][D / 2], const float sine[T][D / 2]); /* pairs (2i, 2i+1) */
-void rope_half_split_backward(int T, int H, int D, float dx[restrict T][H][D], const float dout[T][H][D],
-                              const float cosine[T][D / 2], const float sine[T][D / 2]); /* pairs (i, i + D/2) */
+/* RoPE: out is x rotated by an angle, so dx is dout rotated back by it, and x itself is not needed.
+ * D is even. */
+void rope_interleaved_backward(int T, int H, int D, float dx[restrict T][H][D],
+                               const float dout[T][H][D], const float cosine[T][D / 2],
+                               const float sine[T][D / 2]); /* pairs (2i, 2i+1) */
+void rope_half_split_backward(int T, int H, int D, float dx[restrict T][H][D],
+                              const float dout[T][H][D], const float cosine[T][D / 2],
+                              const float sine[T][D / 2]); /* pairs (i, i + D/2) */
 
-/* p = softmax(x), over each row. dx += p (dp - the sum of p dp): what all are pushed alike does nothing, since p adds
- * up to 1.
- * Source: torch.softmax under autograd. */
-void softmax_backward(int rows, int n, float dx[restrict rows][n], const float dp[rows][n], const float p[rows][n]);
+/* p = softmax(x), over each row. dx += p (dp - the sum of p dp): what all are pushed alike does
+ * nothing, since p adds up to 1. Source: torch.softmax under autograd. */
+void softmax_backward(int rows, int n, float dx[restrict rows][n], const float dp[rows][n],
+                      const float p[rows][n]);
 
-/* Chapter 6's attention: dk and dv of a key/value head are the sums over the query heads that read it. H is a multiple
- * of KV, or fail() says so. The plain way, one row of scores at a time.
- * Source: scaled_dot_product_attention(is_causal=True, enable_gqa=True) under autograd. */
+/* Chapter 6's attention: dk and dv of a key/value head are the sums over the query heads that read
+ * it. H is a multiple of KV, or fail() says so. The plain way, one row of scores at a time. Source:
+ * scaled_dot_product_attention(is_causal=True, enable_gqa=True) under autograd. */
 void grouped_query_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D],
                                       float dk[restrict T][KV][D], float dv[restrict T][KV][D],
-                                      const float dout[T][H][D], const float q[T][H][D], const float k[T][KV][D],
-                                      const float v[T][KV][D]);
+                                      const float dout[T][H][D], const float q[T][H][D],
+                                      const float k[T][KV][D], const float v[T][KV][D]);
 
-/* flash_attention for a text read whole, which also keeps log_sum[t][h], the logarithm of the sum of e^score over the
- * keys that query t sees: all that is needed to compute any weight again, as e^(score - log_sum). */
-void flash_attention_lse(int T, int H, int KV, int D, float out[restrict T][H][D], float lse[restrict T][H],
-                             const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]);
+/* flash_attention for a text read whole, which also keeps log_sum[t][h], the logarithm of the sum
+ * of e^score over the keys that query t sees: all that is needed to compute any weight again, as
+ * e^(score - log_sum). */
+void flash_attention_lse(int T, int H, int KV, int D, float out[restrict T][H][D],
+                         float lse[restrict T][H], const float q[T][H][D], const float k[T][KV][D],
+                         const float v[T][KV][D]);
 
-/* The gradients of grouped_query_attention_backward, from out and log_sum. The weights are computed again, tile by
- * tile: beside the arrays that are handed in, memory grows with T H, and never with T T.
- * Source: Dao 2023 (FlashAttention-2), algorithm 2. */
-void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D], float dk[restrict T][KV][D],
-                              float dv[restrict T][KV][D], const float dout[T][H][D], const float q[T][H][D],
-                              const float k[T][KV][D], const float v[T][KV][D], const float out[T][H][D],
-                              const float lse[T][H]);
+/* The gradients of grouped_query_attention_backward, from out and log_sum. The weights are computed
+ * again, tile by tile: beside the arrays that are handed in, memory grows with T H, and never with
+ * T T. Source: Dao 2023 (FlashAttention-2), algorithm 2. */
+void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D],
+                              float dk[restrict T][KV][D], float dv[restrict T][KV][D],
+                              const float dout[T][H][D], const float q[T][H][D],
+                              const float k[T][KV][D], const float v[T][KV][D],
+                              const float out[T][H][D], const float lse[T][H]);
 
-/* ------------------------------------------------------------------ loss.c: where it begins, and how large it is */
+/* ------------------------------------------------- loss.c: where it begins, and how large it is */
 
-/* The mean over the rows of -log softmax(logits)[target]: how surprised the model is. A row whose target is negative is
- * ignored, in the sum and in the count; NaN if all are. A target that is not below V is refused by fail().
- * Source: torch.nn.functional.cross_entropy(ignore_index=-100). */
+/* The mean over the rows of -log softmax(logits)[target]: how surprised the model is. A row whose
+ * target is negative is ignored, in the sum and in the count; NaN if all are. A target that is not
+ * below V is refused by fail(). Source: torch.nn.functional.cross_entropy(ignore_index=-100). */
 double cross_entropy(int rows, int V, const float logits[rows][V], const int targets[rows]);
 
-/* dlogits += dloss / count (softmax(logits) - 1 at the target), where a row is counted; nothing where it is ignored.
- * dloss is 1, or the share that these rows have in a larger mean. A target that is not below V is refused by fail(). */
-void cross_entropy_backward(int rows, int V, float dlogits[restrict rows][V], const float logits[rows][V],
-                            const int targets[rows], float dloss);
+/* dlogits += dloss / count (softmax(logits) - 1 at the target), where a row is counted; nothing
+ * where it is ignored. dloss is 1, or the share that these rows have in a larger mean. A target
+ * that is not below V is refused by fail(). */
+void cross_entropy_backward(int rows, int V, float dlogits[restrict rows][V],
+                            const float logits[rows][V], const int targets[rows], float dloss);
 
 /* The same two for any way to compute a row, such as a faster one. row_loss() returns
  * -log softmax(logits)[target]; row_backward() adds share (softmax(logits) - 1 at the target) to
@@ -136,7 +151,8 @@ double sum_loss_weights(size_t n, const int targets[n], const float *counts);
 /* fail(), if one of them is not among V tokens. */
 void check_targets(size_t n, int V, const int targets[n]);
 
-/* The root of the sum of the squares of all n numbers. Source: torch.nn.utils.clip_grad_norm_, which returns it. */
+/* The root of the sum of the squares of all n numbers. Source: torch.nn.utils.clip_grad_norm_,
+ * which returns it. */
 double gradient_norm(size_t n, const float gradient[n]);
 
 #endif

@@ -19,7 +19,8 @@ static int *whole_numbers(const Tensor *tensor) {
     int *numbers = xmalloc(count * sizeof *numbers);
     for (size_t i = 0; i < count; i++) {
         double number = tensor_get(tensor, i);
-        numbers[i] = number > INT_MIN && number < INT_MAX && number == (int)number ? (int)number : INT_MAX;
+        numbers[i] =
+            number > INT_MIN && number < INT_MAX && number == (int)number ? (int)number : INT_MAX;
     }
     return numbers;
 }
@@ -32,18 +33,23 @@ static int *next_tokens(int B, int T, const int ids[B * T]) {
 
 GradientFile gradient_file_open(const char *path) {
     GradientFile f = {.file = safetensors_open(path)};
-    const Tensor *ids = safetensors_find(&f.file, "ids"), *targets = safetensors_find(&f.file, "targets");
-    if (!ids || ids->rank < 1 || ids->rank > 2 || tensor_count(ids) == 0 || tensor_count(ids) > INT_MAX / 2)
+    const Tensor *ids = safetensors_find(&f.file, "ids"),
+                 *targets = safetensors_find(&f.file, "targets");
+    if (!ids || ids->rank < 1 || ids->rank > 2 || tensor_count(ids) == 0 ||
+        tensor_count(ids) > INT_MAX / 2)
         fail("%s: it has no ids, the tokens that its gradients are of, as [texts, tokens]", path);
-    f.B = ids->rank == 2 ? (int)ids->shape[0] : 1, f.T = (int)ids->shape[ids->rank - 1];
-    if (targets && tensor_count(targets) != tensor_count(ids)) fail("%s: its targets are not as many as its ids", path);
+    f.B = ids->rank == 2 ? (int)ids->shape[0] : 1;
+    f.T = (int)ids->shape[ids->rank - 1];
+    if (targets && tensor_count(targets) != tensor_count(ids))
+        fail("%s: its targets are not as many as its ids", path);
     f.ids = whole_numbers(ids);
     f.targets = targets ? whole_numbers(targets) : next_tokens(f.B, f.T, f.ids);
     return f;
 }
 
 void gradient_file_close(GradientFile *f) {
-    free(f->ids), free(f->targets);
+    free(f->ids);
+    free(f->targets);
     safetensors_close(&f->file);
     *f = (GradientFile){0};
 }
@@ -61,7 +67,8 @@ static double ulps_of_pytorch(const GradientFile *f, const char *name) {
     if (!text) return NAN;
     double ulps = strtod(text, &end);
     if (end == text || *end || !(ulps >= 0 && isfinite(ulps)))
-        fail("the file's %s is \"%s\": it must be a number, how far PyTorch's own float32 is", key, text);
+        fail("the file's %s is \"%s\": it must be a number, how far PyTorch's own float32 is", key,
+             text);
     return ulps;
 }
 
@@ -70,12 +77,14 @@ bool gradient_judge(const GradientFile *f, const Tensor *ours, Comparison *compa
     char is[SHAPE_TEXT], wanted[SHAPE_TEXT];
     if (!theirs) return false;
     if (tensor_count(theirs) != tensor_count(ours))
-        fail("%s is %s in the file, here it is %s", ours->name, shape_text(is, theirs->rank, theirs->shape),
+        fail("%s is %s in the file, here it is %s", ours->name,
+             shape_text(is, theirs->rank, theirs->shape),
              shape_text(wanted, ours->rank, ours->shape));
     size_t count = tensor_count(ours), row = ours->shape[ours->rank - 1];
     double *truth = tensor_to_double(theirs), ulps = ulps_of_pytorch(f, ours->name);
     *comparison = isnan(ulps) ? check_within(ULPS_ALLOWED, count, count, ours->data, truth)
-                             : check_within(CHECK_MULTIPLE * ulps + CHECK_ULPS, count, row, ours->data, truth);
+                              : check_within(CHECK_MULTIPLE * ulps + CHECK_ULPS, count, row,
+                                             ours->data, truth);
     free(truth);
     return true;
 }
@@ -91,13 +100,18 @@ static void order_rows(int heads, int D, int C, float *rows) {
     free(copy);
 }
 
-/* In a .gguf or a .bin the rows of queries and keys lie in another order than in PyTorch's model (chapter 5). */
+/* In a .gguf or a .bin the rows of queries and keys lie in another order than in PyTorch's model
+ * (chapter 5). */
 static void order_as_pytorch(Parameters *gradients) {
     const Config *c = &gradients->config;
     for (int l = 0; l < c->L; l++) {
         LayerParameters *layer = &gradients->layers[l];
-        order_rows(c->H, c->D, c->C, layer->q_proj), order_rows(c->KV, c->D, c->C, layer->k_proj);
-        if (layer->q_bias) order_rows(c->H, c->D, 1, layer->q_bias), order_rows(c->KV, c->D, 1, layer->k_bias);
+        order_rows(c->H, c->D, c->C, layer->q_proj);
+        order_rows(c->KV, c->D, c->C, layer->k_proj);
+        if (layer->q_bias) {
+            order_rows(c->H, c->D, 1, layer->q_bias);
+            order_rows(c->KV, c->D, 1, layer->k_bias);
+        }
     }
 }
 
@@ -112,17 +126,19 @@ static bool compare_one(Table *table, const GradientFile *f, const Tensor *ours)
     size_t row = ours->shape[ours->rank - 1];
     if (a.wrong == 0) table_row(table, "%s|%.2g|%.1f|ok", ours->name, a.worst, a.ulps);
     else
-        table_row(table, "%s|%.2g|%.1f|DIFFERS|%zu of %zu|[%zu, %zu]", ours->name, a.worst, a.ulps, a.wrong, a.count,
-                  a.first_wrong / row, a.first_wrong % row);
+        table_row(table, "%s|%.2g|%.1f|DIFFERS|%zu of %zu|[%zu, %zu]", ours->name, a.worst, a.ulps,
+                  a.wrong, a.count, a.first_wrong / row, a.first_wrong % row);
     return a.wrong == 0;
 }
 
 /* A file of another model, or of another program's names, has no gradient to compare. */
-static void require_a_gradient(const GradientFile *f, const Parameters *gradients, const char *path) {
+static void require_a_gradient(const GradientFile *f, const Parameters *gradients,
+                               const char *path) {
     for (int i = 0; i < gradients->tensor_count; i++)
         if (safetensors_find(&f->file, gradients->tensors[i].name)) return;
-    fail("%s: it has no gradient that this model has: they are called as the weights are, such as %s", path,
-         gradients->tensors[0].name);
+    fail("%s: it has no gradient that this model has: they are called as the weights are, such as "
+         "%s",
+         path, gradients->tensors[0].name);
 }
 
 static const char *compare(const GradientFile *f, double loss, const Parameters *gradients) {
@@ -133,7 +149,8 @@ static const char *compare(const GradientFile *f, double loss, const Parameters 
     Tensor of_loss = {.name = "loss", .dtype = F32, .rank = 1, .shape = {1}, .data = &rounded};
     if (!compare_one(&table, f, &of_loss)) first = "loss";
     for (int i = gradients->tensor_count - 1; i >= 0; i--)
-        if (!compare_one(&table, f, &gradients->tensors[i]) && !first) first = gradients->tensors[i].name;
+        if (!compare_one(&table, f, &gradients->tensors[i]) && !first)
+            first = gradients->tensors[i].name;
     table_print(&table, stdout);
     return first;
 }
@@ -148,10 +165,14 @@ int compare_gradients(const char *path, const char *file_path) {
     if (weights.interleaved) order_as_pytorch(&gradients);
     const char *first = compare(&f, loss, &gradients);
     if (first)
-        printf("%s is the first that differs: what comes before it on the way back agrees, what comes after it "
-               "inherits.\n", first);
+        printf("%s is the first that differs: what comes before it on the way back agrees, what "
+               "comes after it inherits.\n",
+               first);
     else printf("Nothing differs.\n");
-    activations_free(&activations), parameters_free(&gradients), parameters_free(&weights);
-    model_close(&model), gradient_file_close(&f);
+    activations_free(&activations);
+    parameters_free(&gradients);
+    parameters_free(&weights);
+    model_close(&model);
+    gradient_file_close(&f);
     return first ? 1 : 0;
 }

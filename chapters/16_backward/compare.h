@@ -6,11 +6,12 @@
 #include "common/check.h"
 #include "common/safetensors.h"
 
-/* A file of gradients: ids and, if it says, targets as [B][T] or [T]; the loss; and gradients by their
- * weights' names. */
+/* A file of gradients: ids and, if it says, targets as [B][T] or [T]; the loss; and gradients by
+ * their weights' names. */
 typedef struct {
     SafeTensors file;
-    int B, T, *ids, *targets; /* [B][T]. A file without targets wants each token to be followed by the next */
+    int B, T, *ids,
+        *targets; /* [B][T]. A file without targets wants each token to be followed by the next */
 } GradientFile;
 
 GradientFile gradient_file_open(const char *path); /* or fail() */
@@ -22,8 +23,8 @@ void gradient_file_close(GradientFile *file);
  * size, or its ulps are no number. */
 bool gradient_judge(const GradientFile *file, const Tensor *ours, Comparison *comparison);
 
-/* `build/16_backward --model DIR --compare FILE`: a table in the order of the backward pass, and the first gradient
- * that differs. Returns the exit status. */
+/* `build/16_backward --model DIR --compare FILE`: a table in the order of the backward pass, and
+ * the first gradient that differs. Returns the exit status. */
 int compare_gradients(const char *model, const char *path);
 
 #endif

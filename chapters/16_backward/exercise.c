@@ -2,40 +2,47 @@
  *
  *     make exercise-16
  *
- * judges each function against PyTorch's autograd, names the mistake if it knows it, and says how far you are. Fill
- * them in from top to bottom. The (void) lines only keep an empty body from warning; they go when you begin. Remember
- * that gradients are added (+=) to what is there. What the functions promise stands in backward.h. */
+ * judges each function against PyTorch's autograd, names the mistake if it knows it, and says how
+ * far you are. Fill them in from top to bottom. The (void) lines only keep an empty body from
+ * warning; they go when you begin. Remember that gradients are added (+=) to what is there. What
+ * the functions promise stands in backward.h. */
 #include "16_backward/backward.h"
 
-/* Task 1. dx is dy times the matrix, dweight[o][i] is column o of dy times column i of x, dbias[o] is the sum of column
- * o of dy. Each may be NULL: it is not wanted. */
-void linear_backward(int rows, int in, int out, float dx[restrict rows][in], float dweight[restrict out][in],
-                     float *dbias, const float dy[rows][out], const float x[rows][in], const float weight[out][in]) {
-    (void)rows, (void)in, (void)out, (void)dx, (void)dweight, (void)dbias, (void)dy, (void)x, (void)weight;
+/* Task 1. dx is dy times the matrix, dweight[o][i] is column o of dy times column i of x, dbias[o]
+ * is the sum of column o of dy. Each may be NULL: it is not wanted. */
+void linear_backward(int rows, int in, int out, float dx[restrict rows][in],
+                     float dweight[restrict out][in], float *dbias, const float dy[rows][out],
+                     const float x[rows][in], const float weight[out][in]) {
+    (void)rows, (void)in, (void)out, (void)dx, (void)dweight, (void)dbias, (void)dy, (void)x,
+        (void)weight;
 }
 
-/* Task 2. out = silu(gate) up, a product of two. Chapter 2 has silu and silu_derivative, which write arrays: n may
- * be large, so hand them some numbers at a time. */
-void swiglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], const float gate[n],
-                     const float up[n]) {
+/* Task 2. out = silu(gate) up, a product of two. Chapter 2 has silu and silu_derivative, which
+ * write arrays: n may be large, so hand them some numbers at a time. */
+void swiglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
+                     const float gate[n], const float up[n]) {
     (void)n, (void)dgate, (void)dup, (void)dout, (void)gate, (void)up;
 }
 
-/* Task 3. With s = 1 / sqrt(mean(x^2) + eps) and n = x s: first the mean of n dy weight, then dx and dweight. */
+/* Task 3. With s = 1 / sqrt(mean(x^2) + eps) and n = x s: first the mean of n dy weight, then dx
+ * and dweight. */
 void rms_norm_backward(int rows, int dim, float dx[restrict rows][dim], float dweight[restrict dim],
-                       const float dy[rows][dim], const float x[rows][dim], const float weight[dim], float eps) {
+                       const float dy[rows][dim], const float x[rows][dim], const float weight[dim],
+                       float eps) {
     (void)rows, (void)dim, (void)dx, (void)dweight, (void)dy, (void)x, (void)weight, (void)eps;
 }
 
 /* Task 4. Each row by itself: the sum of p dp, and then p (dp - that sum). */
-void softmax_backward(int rows, int n, float dx[restrict rows][n], const float dp[rows][n], const float p[rows][n]) {
+void softmax_backward(int rows, int n, float dx[restrict rows][n], const float dp[rows][n],
+                      const float p[rows][n]) {
     (void)rows, (void)n, (void)dx, (void)dp, (void)p;
 }
 
 /* The challenge, without a hint: many heads, which share keys and values. */
 void grouped_query_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D],
                                       float dk[restrict T][KV][D], float dv[restrict T][KV][D],
-                                      const float dout[T][H][D], const float q[T][H][D], const float k[T][KV][D],
-                                      const float v[T][KV][D]) {
-    (void)T, (void)H, (void)KV, (void)D, (void)dq, (void)dk, (void)dv, (void)dout, (void)q, (void)k, (void)v;
+                                      const float dout[T][H][D], const float q[T][H][D],
+                                      const float k[T][KV][D], const float v[T][KV][D]) {
+    (void)T, (void)H, (void)KV, (void)D, (void)dq, (void)dk, (void)dv, (void)dout, (void)q, (void)k,
+        (void)v;
 }

@@ -16,7 +16,8 @@ static void draw_slope(const char *data, Fixture *r) {
     Output file = data_open(data, "16_slope", "weight, loss, tangent");
     for (int n = -60; n <= 60; n++) {
         *number = was + 0.05f * (float)n;
-        fprintf(file.file, "%.4f %.6f %.6f\n", *number, fixture_loss(r), loss + slope * (*number - was));
+        fprintf(file.file, "%.4f %.6f %.6f\n", *number, fixture_loss(r),
+                loss + slope * (*number - was));
     }
     *number = was;
     output_close(&file);
@@ -32,11 +33,13 @@ static void draw_error(const char *data, Fixture *r) {
     for (int n = 0; n <= 48; n++) {
         float h = (float)pow(10, 0.5 - n / 8.0);
         *number = was + h;
-        double up = fixture_loss(r), h_up = *number - was; /* what was + h really is, after rounding */
+        double up = fixture_loss(r),
+               h_up = *number - was; /* what was + h really is, after rounding */
         *number = was - h;
         double down = fixture_loss(r), h_down = was - *number;
         double one = (up - loss) / h_up, two = (up - down) / (h_up + h_down);
-        fprintf(file.file, "%.6g %.6g %.6g\n", h, fabs(one / slope - 1) + 1e-9, fabs(two / slope - 1) + 1e-9);
+        fprintf(file.file, "%.6g %.6g %.6g\n", h, fabs(one / slope - 1) + 1e-9,
+                fabs(two / slope - 1) + 1e-9);
     }
     *number = was;
     output_close(&file);
@@ -52,7 +55,9 @@ static void stage(void *context, int stage, int rows, int C, const float dx[rows
     Watcher *w = context;
     const Activations *a = &w->reader->activations;
     int l = stage / 2, L = w->reader->sentence.L;
-    const float(*x)[C] = (void *)(stage % 2 ? a->layers[l].between : l < L ? a->layers[l].x : a->last);
+    const float(*x)[C] = (void *)(stage % 2 ? a->layers[l].between
+                                  : l < L   ? a->layers[l].x
+                                            : a->last);
     for (int t = 0; t < rows; t++)
         fprintf(w->file, "%d %d %.5g %s\n", stage, t, 0.01 * C * rms(C, dx[t]) * rms(C, x[t]),
                 w->reader->sentence.token[t]);
@@ -63,10 +68,12 @@ static void draw_rows(const char *data) {
     Fixture r = fixture_open();
     Output file = data_open(data, "16_rows", "stage, token, change of the loss, its text");
     Watcher watcher = {&r, file.file};
-    r.activations.hook = stage, r.activations.context = &watcher;
+    r.activations.hook = stage;
+    r.activations.context = &watcher;
     fixture_ask_for(&r, r.sentence.ids[1]);
     fixture_gradients(&r);
-    output_close(&file), fixture_close(&r);
+    output_close(&file);
+    fixture_close(&r);
 }
 
 static void draw_step(const char *data, Fixture *r) {
@@ -75,7 +82,8 @@ static void draw_step(const char *data, Fixture *r) {
     Output file = data_open(data, "16_step", "rate, loss, promise");
     for (int n = 0; n <= 60; n++) {
         double rate = 0.0005 * n;
-        for (size_t i = 0; i < w->count; i++) w->numbers[i] -= (float)((rate - taken) * g->numbers[i]);
+        for (size_t i = 0; i < w->count; i++)
+            w->numbers[i] -= (float)((rate - taken) * g->numbers[i]);
         taken = rate;
         fprintf(file.file, "%.5f %.6f %.6f\n", rate, fixture_loss(r), loss - rate * norm * norm);
     }

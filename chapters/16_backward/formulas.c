@@ -15,8 +15,12 @@ static const float matrix[4][4] = {{1, 0, 2, 0}, {0, 1, 0, 1}, {1, 1, 0, 0}, {2,
 
 typedef void Operation(float y[1][4], const float from[1][4]);
 
-static void of_linear(float y[1][4], const float from[1][4]) { linear(1, 4, 4, y, from, matrix, NULL); }
-static void of_rms_norm(float y[1][4], const float from[1][4]) { rms_norm(1, 4, y, from, weight, NULL, 0); }
+static void of_linear(float y[1][4], const float from[1][4]) {
+    linear(1, 4, 4, y, from, matrix, NULL);
+}
+static void of_rms_norm(float y[1][4], const float from[1][4]) {
+    rms_norm(1, 4, y, from, weight, NULL, 0);
+}
 static void of_layer_norm(float y[1][4], const float from[1][4]) {
     layer_norm(1, 4, y, from, weight, (float[4]){0}, 0);
 }
@@ -26,9 +30,12 @@ static void of_softmax(float y[1][4], const float from[1][4]) { softmax(1, 4, y,
 /* (f(x + h) - f(x - h)) / 2h, weighted by what comes in from above. */
 static double finite_difference(Operation *operation, int i, float h) {
     float more[1][4], less[1][4], y[2][1][4];
-    memcpy(more, x, sizeof x), memcpy(less, x, sizeof x);
-    more[0][i] += h, less[0][i] -= h;
-    operation(y[0], more), operation(y[1], less);
+    memcpy(more, x, sizeof x);
+    memcpy(less, x, sizeof x);
+    more[0][i] += h;
+    less[0][i] -= h;
+    operation(y[0], more);
+    operation(y[1], less);
     double sum = 0;
     for (int o = 0; o < 4; o++) sum += dy[0][o] * ((double)y[0][0][o] - y[1][0][o]) / (2 * h);
     return sum;
@@ -42,12 +49,14 @@ static void formula_row(Table *table, const char *name, const float dx[4], Opera
 }
 
 void print_formulas(void) {
-    float dx[5][1][4] = {{{0}}}, dmatrix[4][4] = {{0}}, dweight[4] = {0}, dbias[4] = {0}, dup[4] = {0}, p[1][4];
+    float dx[5][1][4] = {{{0}}}, dmatrix[4][4] = {{0}}, dweight[4] = {0}, dbias[4] = {0},
+          dup[4] = {0}, p[1][4];
     linear_backward(1, 4, 4, dx[0], dmatrix, NULL, dy, x, matrix);
     rms_norm_backward(1, 4, dx[1], dweight, dy, x, weight, 0);
     layer_norm_backward(1, 4, dx[2], dweight, dbias, dy, x, weight, 0);
     swiglu_backward(4, dx[3][0], dup, dy[0], x[0], up);
-    of_softmax(p, x), softmax_backward(1, 4, dx[4], dy, p);
+    of_softmax(p, x);
+    softmax_backward(1, 4, dx[4], dy, p);
     Table table = {0};
     table_row(&table, "gradient of x = (1, -1, 3, 5)|x[0]|x[1]|x[2]|x[3]");
     formula_row(&table, "linear", dx[0][0], of_linear);

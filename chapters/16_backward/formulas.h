@@ -1,4 +1,5 @@
-/* Chapter 16: every operation's gradient by its formula, and under it by nudging each number a little, up and down. */
+/* Chapter 16: every operation's gradient by its formula, and under it by nudging each number a
+ * little, up and down. */
 #ifndef FORMULAS_H
 #define FORMULAS_H
 

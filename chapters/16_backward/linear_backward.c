@@ -5,8 +5,8 @@
 enum { BLOCK = 512 }; /* columns whose sums are kept at a time */
 
 /* dx += dy weight: every output tells every input that it was made from. */
-static void add_grad_input(int rows, int in, int out, float dx[restrict rows][in], const float dy[rows][out],
-                         const float weight[out][in]) {
+static void add_grad_input(int rows, int in, int out, float dx[restrict rows][in],
+                           const float dy[rows][out], const float weight[out][in]) {
 #pragma omp parallel for if ((double)rows * in * out > 1e6)
     for (int r = 0; r < rows; r++)
         for (int start = 0; start < in; start += BLOCK) {
@@ -19,8 +19,8 @@ static void add_grad_input(int rows, int in, int out, float dx[restrict rows][in
 }
 
 /* dweight += dy^T x: a weight served every row, and every row has its say. */
-static void add_grad_weight(int rows, int in, int out, float dweight[restrict out][in], const float dy[rows][out],
-                          const float x[rows][in]) {
+static void add_grad_weight(int rows, int in, int out, float dweight[restrict out][in],
+                            const float dy[rows][out], const float x[rows][in]) {
 #pragma omp parallel for if ((double)rows * in * out > 1e6)
     for (int o = 0; o < out; o++)
         for (int start = 0; start < in; start += BLOCK) {
@@ -40,9 +40,9 @@ void bias_backward(int rows, int out, float dbias[restrict out], const float dy[
     }
 }
 
-void linear_backward(int rows, int in, int out, float dx[restrict rows][in], float dweight[restrict out][in],
-                     float *dbias, const float dy[rows][out], const float x[rows][in],
-                     const float weight[out][in]) {
+void linear_backward(int rows, int in, int out, float dx[restrict rows][in],
+                     float dweight[restrict out][in], float *dbias, const float dy[rows][out],
+                     const float x[rows][in], const float weight[out][in]) {
     if (dx) add_grad_input(rows, in, out, dx, dy, weight);
     if (dweight) add_grad_weight(rows, in, out, dweight, dy, x);
     if (dbias) bias_backward(rows, out, dbias, dy);
@@ -52,7 +52,8 @@ static void check_id(int id, int V) {
     if (id < 0 || id >= V) fail("token %d is not in the vocabulary of %d", id, V);
 }
 
-void embedding_backward(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C], const int ids[T]) {
+void embedding_backward(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C],
+                        const int ids[T]) {
     for (int t = 0; t < T; t++) {
         check_id(ids[t], V);
         for (int i = 0; i < C; i++) dtable[ids[t]][i] += dx[t][i];

@@ -54,9 +54,7 @@ static double logsumexp(int V, const float x[V]) {
     return max + log(sum);
 }
 
-static double row_loss(int V, const float x[V], int target) {
-    return logsumexp(V, x) - x[target];
-}
+static double row_loss(int V, const float x[V], int target) { return logsumexp(V, x) - x[target]; }
 
 static void row_loss_backward(int V, float dx[restrict V], const float x[V], int target,
                               double share) {

@@ -1,5 +1,6 @@
-/* Chapter 16: backward. One number is nudged, and the loss tells its gradient; each operation's formula stands beside
- * such nudges; the sentence's loss goes back through the whole model, and steps downhill are taken. With --model and
+/* Chapter 16: backward. One number is nudged, and the loss tells its gradient; each operation's
+ * formula stands beside such nudges; the sentence's loss goes back through the whole model, and
+ * steps downhill are taken. With --model and
  * --compare it finds the first gradient that is not another program's. */
 #include "04_attention/attention.h"
 #include "16_backward/backward.h"
@@ -21,17 +22,20 @@ static void nudge_one_number(Fixture *r, double loss) {
     int most = fixture_largest_gradient(r);
     float *number = &r->weights.norm[most], was = *number;
     Table table = {0};
-    table_row(&table, "weight %d of the last norm|loss of the sentence|change|change / nudge", most);
+    table_row(&table, "weight %d of the last norm|loss of the sentence|change|change / nudge",
+              most);
     table_row(&table, "%.4f, as it is|%.4f", was, loss);
     for (int n = 0; n < 4; n++) {
         *number = was + steps[n];
         double nudged = fixture_loss(r);
-        table_row(&table, "nudged by %.2f|%.4f|%.4f|%.3f", steps[n], nudged, nudged - loss, (nudged - loss) / steps[n]);
+        table_row(&table, "nudged by %.2f|%.4f|%.4f|%.3f", steps[n], nudged, nudged - loss,
+                  (nudged - loss) / steps[n]);
     }
     *number = was;
     table_print(&table, stdout);
-    printf("  the backward pass says %.3f, and has as much to say of each of the model's %zu numbers\n", gradient[most],
-           r->weights.count);
+    printf("  the backward pass says %.3f, and has as much to say of each of the model's %zu "
+           "numbers\n",
+           gradient[most], r->weights.count);
 }
 
 /* ---- where it begins */
@@ -44,7 +48,8 @@ static void where_it_begins(void) {
     Table table = {0};
     table_row(&table, "the second is right|first|second|third");
     table_row(&table, "softmax|%.2f|%.2f|%.2f", p[0][0], p[0][1], p[0][2]);
-    table_row(&table, "gradient of the logits|%.2f|%.2f|%.2f", dlogits[0][0], dlogits[0][1], dlogits[0][2]);
+    table_row(&table, "gradient of the logits|%.2f|%.2f|%.2f", dlogits[0][0], dlogits[0][1],
+              dlogits[0][2]);
     table_print(&table, stdout);
     printf("  the loss is %.4f\n", cross_entropy(1, 3, logits, (int[]){1}));
 }
@@ -67,8 +72,8 @@ static void stage_row(void *context, int stage, int rows, int C, const float dx[
     }
     char place[64] = "after the embedding";
     if (stage)
-        snprintf(place, sizeof place, "after %s of layer %d", stage % 2 ? "attention" : "feed-forward",
-                 (stage - 1) / 2);
+        snprintf(place, sizeof place, "after %s of layer %d",
+                 stage % 2 ? "attention" : "feed-forward", (stage - 1) / 2);
     table_row(&w->table, "%s|%.4f|%.4f|%s", place, rms(C, dx[rows - 1]), others,
               others > 0 ? s->token[whose] : "nobody's");
 }
@@ -78,8 +83,10 @@ static void what_would_make_it_mia(void) {
     Fixture r = fixture_open();
     Watcher watcher = {.sentence = &r.sentence};
     fixture_ask_for(&r, r.sentence.ids[1]);
-    r.activations.hook = stage_row, r.activations.context = &watcher;
-    table_row(&watcher.table, "size of the gradient|of the last token|mean of the others|largest of them");
+    r.activations.hook = stage_row;
+    r.activations.context = &watcher;
+    table_row(&watcher.table,
+              "size of the gradient|of the last token|mean of the others|largest of them");
     double loss = fixture_gradients(&r);
     table_print(&watcher.table, stdout);
     printf("  the loss of this answer is %.2f\n", loss);
@@ -94,7 +101,8 @@ static void what_is_remembered(const Fixture *r) {
     Table table = {0};
     table_row(&table, "of a token, in each layer|numbers|<is needed by|<is");
     table_row(&table, "x, before each norm|%d|rms_norm_backward|remembered", 2 * C);
-    table_row(&table, "q and k after RoPE, v|%d|flash_attention_backward|remembered", queries + 2 * keys);
+    table_row(&table, "q and k after RoPE, v|%d|flash_attention_backward|remembered",
+              queries + 2 * keys);
     table_row(&table, "what the heads give|%d|the same, and linear_backward|remembered", queries);
     table_row(&table, "log_sum|%d|flash_attention_backward|remembered", c->H);
     table_row(&table, "gate and up|%d|swiglu_backward|remembered", 2 * F);
@@ -123,9 +131,10 @@ static void a_step_downhill(Fixture *r, double loss) {
     printf("  the gradient's norm is %.2f\n", norm);
 }
 
-/* The losses after each step, from a start whose gradients are known. `kept` is the share of the last gradients that the
- * next are added to. */
-static void descend(const Fixture *start, int steps, double losses[steps + 1], double rate, float kept) {
+/* The losses after each step, from a start whose gradients are known. `kept` is the share of the
+ * last gradients that the next are added to. */
+static void descend(const Fixture *start, int steps, double losses[steps + 1], double rate,
+                    float kept) {
     Fixture r = fixture_open();
     Parameters *w = &r.weights, *g = &r.gradients;
     memcpy(g->numbers, start->gradients.numbers, g->count * sizeof *g->numbers);
@@ -147,7 +156,8 @@ static void steps_in_a_row(const Fixture *start, double loss) {
     descend(start, STEPS, uphill, -0.006, 0);
     Table table = {0};
     table_row(&table, "loss after steps|right|gradients not set to 0|added, not subtracted");
-    for (int n = 0; n <= STEPS; n += 2) table_row(&table, "%d|%.2f|%.2f|%.2f", n, right[n], not_zeroed[n], uphill[n]);
+    for (int n = 0; n <= STEPS; n += 2)
+        table_row(&table, "%d|%.2f|%.2f|%.2f", n, right[n], not_zeroed[n], uphill[n]);
     table_print(&table, stdout);
 }
 
@@ -175,10 +185,12 @@ int main(int argc, char **argv) {
     const char *model = NULL, *file = NULL;
     const Option options[] = {
         {"model", "DIR|FILE", "a Hugging Face folder, a .gguf, or a .bin of llama2.c", &model},
-        {"compare", "FILE", "find the first of its gradients that differs from those in this .safetensors", &file},
+        {"compare", "FILE",
+         "find the first of its gradients that differs from those in this .safetensors", &file},
     };
     int rest = parse_options(argc, argv, "[--model DIR|FILE --compare FILE]",
-                             "Chapter 16: the gradient of every operation, and of every weight.", 2, options);
+                             "Chapter 16: the gradient of every operation, and of every weight.", 2,
+                             options);
     if (rest < argc) usage_error("%s is not understood", argv[rest]);
     if (!model != !file) usage_error("--model and --compare need each other");
     if (model) return compare_gradients(model, file);

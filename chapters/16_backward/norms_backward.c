@@ -24,9 +24,11 @@ typedef struct {
     double mean, scale;
 } Statistics;
 
-/* The sums over the rows, a feature at a time: dweight += dy (x - mean) scale, and dbias += dy unless it is NULL. */
+/* The sums over the rows, a feature at a time: dweight += dy (x - mean) scale, and dbias += dy
+ * unless it is NULL. */
 static void add_to_parameters(int rows, int dim, float dweight[restrict dim], float *dbias,
-                              const float dy[rows][dim], const float x[rows][dim], const Statistics row[rows]) {
+                              const float dy[rows][dim], const float x[rows][dim],
+                              const Statistics row[rows]) {
     enum { BLOCK = 256 };
     for (int start = 0; start < dim; start += BLOCK) {
         int n = dim - start < BLOCK ? dim - start : BLOCK;
@@ -46,15 +48,18 @@ static void add_to_parameters(int rows, int dim, float dweight[restrict dim], fl
 
 static void rms_norm_row(int dim, float dx[restrict dim], const float dy[dim], const float x[dim],
                          const float weight[dim], double scale) {
-    double along = 0; /* mean(n g): how much of the push is along the row itself, and so only changes its size */
+    double along = 0; /* mean(n g): how much of the push is along the row itself, and so only
+                         changes its size */
 #pragma omp simd reduction(+ : along)
     for (int i = 0; i < dim; i++) along += x[i] * scale * dy[i] * weight[i];
     along /= dim;
-    for (int i = 0; i < dim; i++) dx[i] += (float)(scale * ((double)dy[i] * weight[i] - x[i] * scale * along));
+    for (int i = 0; i < dim; i++)
+        dx[i] += (float)(scale * ((double)dy[i] * weight[i] - x[i] * scale * along));
 }
 
 void rms_norm_backward(int rows, int dim, float dx[restrict rows][dim], float dweight[restrict dim],
-                       const float dy[rows][dim], const float x[rows][dim], const float weight[dim], float eps) {
+                       const float dy[rows][dim], const float x[rows][dim], const float weight[dim],
+                       float eps) {
     Statistics *row = xmalloc((size_t)rows * sizeof *row);
     for (int r = 0; r < rows; r++) {
         row[r] = (Statistics){0, scale_of(dim, x[r], 0, eps)};
@@ -66,20 +71,25 @@ void rms_norm_backward(int rows, int dim, float dx[restrict rows][dim], float dw
 
 static void layer_norm_row(int dim, float dx[restrict dim], const float dy[dim], const float x[dim],
                            const float weight[dim], Statistics row) {
-    double all = 0, along = 0; /* mean(g): the same push for all features is undone by subtracting the mean */
+    double all = 0,
+           along =
+               0; /* mean(g): the same push for all features is undone by subtracting the mean */
 #pragma omp simd reduction(+ : all, along)
     for (int i = 0; i < dim; i++) {
         double g = (double)dy[i] * weight[i];
         all += g;
         along += (x[i] - row.mean) * row.scale * g;
     }
-    all /= dim, along /= dim;
+    all /= dim;
+    along /= dim;
     for (int i = 0; i < dim; i++)
-        dx[i] += (float)(row.scale * ((double)dy[i] * weight[i] - all - (x[i] - row.mean) * row.scale * along));
+        dx[i] += (float)(row.scale *
+                         ((double)dy[i] * weight[i] - all - (x[i] - row.mean) * row.scale * along));
 }
 
-void layer_norm_backward(int rows, int dim, float dx[restrict rows][dim], float dweight[restrict dim],
-                         float dbias[restrict dim], const float dy[rows][dim], const float x[rows][dim],
+void layer_norm_backward(int rows, int dim, float dx[restrict rows][dim],
+                         float dweight[restrict dim], float dbias[restrict dim],
+                         const float dy[rows][dim], const float x[rows][dim],
                          const float weight[dim], float eps) {
     Statistics *row = xmalloc((size_t)rows * sizeof *row);
     for (int r = 0; r < rows; r++) {

@@ -8,7 +8,8 @@
 /* The next tensor of the array: a matrix, or a vector where rows is 0. */
 static float *place(Parameters *w, const char *name, int rows, int columns) {
     float *numbers = w->numbers + w->count;
-    Tensor tensor = {.name = xstrndup(name, strlen(name)), .dtype = F32, .rank = rows ? 2 : 1, .data = numbers};
+    Tensor tensor = {
+        .name = xstrndup(name, strlen(name)), .dtype = F32, .rank = rows ? 2 : 1, .data = numbers};
     tensor.shape[0] = (size_t)(rows ? rows : columns);
     if (rows) tensor.shape[1] = (size_t)columns;
     w->tensors[w->tensor_count++] = tensor;
@@ -16,7 +17,8 @@ static float *place(Parameters *w, const char *name, int rows, int columns) {
     return numbers;
 }
 
-static float *place_in_layer(Parameters *w, int l, const char *name, const char *what, int rows, int columns) {
+static float *place_in_layer(Parameters *w, int l, const char *name, const char *what, int rows,
+                             int columns) {
     char whole[64];
     snprintf(whole, sizeof whole, "model.layers.%d.%s.%s", l, name, what);
     return place(w, whole, rows, columns);
@@ -27,7 +29,8 @@ static float *place_norm(Parameters *w, int l, const char *name) {
 }
 
 /* A matrix, and its bias if it has one. */
-static float *place_linear(Parameters *w, int l, const char *name, int out, int in, bool has_bias, float **bias) {
+static float *place_linear(Parameters *w, int l, const char *name, int out, int in, bool has_bias,
+                           float **bias) {
     float *weight = place_in_layer(w, l, name, "weight", out, in);
     *bias = has_bias ? place_in_layer(w, l, name, "bias", 0, out) : NULL;
     return weight;
@@ -52,14 +55,18 @@ static LayerParameters place_layer(Parameters *w, int l) {
 
 Parameters parameters_new(const Config *config) {
     enum { OF_A_LAYER = 16, OTHERS = 3 }; /* tensors at most */
-    size_t bytes = size_mul((size_t)config_parameters(config), sizeof(float)), L = (size_t)config->L;
-    Parameters w = {.config = *config, .numbers = xmalloc(bytes), .layers = xmalloc(L * sizeof *w.layers),
-                 .tensors = xmalloc((OF_A_LAYER * L + OTHERS) * sizeof *w.tensors)};
+    size_t bytes = size_mul((size_t)config_parameters(config), sizeof(float)),
+           L = (size_t)config->L;
+    Parameters w = {.config = *config,
+                    .numbers = xmalloc(bytes),
+                    .layers = xmalloc(L * sizeof *w.layers),
+                    .tensors = xmalloc((OF_A_LAYER * L + OTHERS) * sizeof *w.tensors)};
     memset(w.numbers, 0, bytes);
     w.embed_tokens = place(&w, "model.embed_tokens.weight", config->V, config->C);
     for (int l = 0; l < config->L; l++) w.layers[l] = place_layer(&w, l);
     w.norm = place(&w, "model.norm.weight", 0, config->C);
-    w.lm_head = config->tie_word_embeddings ? w.embed_tokens : place(&w, "lm_head.weight", config->V, config->C);
+    w.lm_head = config->tie_word_embeddings ? w.embed_tokens
+                                            : place(&w, "lm_head.weight", config->V, config->C);
     return w;
 }
 
@@ -96,6 +103,8 @@ Parameters parameters_of(const Model *model) {
 
 void parameters_free(Parameters *w) {
     for (int i = 0; i < w->tensor_count; i++) free((char *)w->tensors[i].name);
-    free(w->tensors), free(w->layers), free(w->numbers);
+    free(w->tensors);
+    free(w->layers);
+    free(w->numbers);
     *w = (Parameters){0};
 }

@@ -17,7 +17,8 @@ static int answer_of(const Sentence *s) {
 Fixture fixture_open(void) {
     Fixture r = {.sentence = sentence_open(), .model = model_open(ROOT "/common/stories/model")};
     int T = r.sentence.T;
-    r.weights = parameters_of(&r.model), r.gradients = parameters_new(&r.model.config);
+    r.weights = parameters_of(&r.model);
+    r.gradients = parameters_new(&r.model.config);
     r.activations = activations_new(&r.model.config, &reference_training_kernels, 1, T);
     r.targets = xmalloc((size_t)T * sizeof *r.targets);
     for (int t = 0; t < T - 1; t++) r.targets[t] = r.sentence.ids[t + 1];
@@ -26,15 +27,22 @@ Fixture fixture_open(void) {
 }
 
 void fixture_close(Fixture *r) {
-    free(r->targets), activations_free(&r->activations), parameters_free(&r->gradients), parameters_free(&r->weights);
-    model_close(&r->model), sentence_close(&r->sentence);
+    free(r->targets);
+    activations_free(&r->activations);
+    parameters_free(&r->gradients);
+    parameters_free(&r->weights);
+    model_close(&r->model);
+    sentence_close(&r->sentence);
 }
 
-double fixture_loss(Fixture *r) { return decoder_loss(&r->weights, &r->activations, r->sentence.ids, r->targets); }
+double fixture_loss(Fixture *r) {
+    return decoder_loss(&r->weights, &r->activations, r->sentence.ids, r->targets);
+}
 
 double fixture_gradients(Fixture *r) {
     memset(r->gradients.numbers, 0, r->gradients.count * sizeof(float));
-    return decoder_backward(&r->weights, &r->gradients, &r->activations, r->sentence.ids, r->targets, 1);
+    return decoder_backward(&r->weights, &r->gradients, &r->activations, r->sentence.ids,
+                            r->targets, 1);
 }
 
 int fixture_largest_gradient(const Fixture *r) {

@@ -1,5 +1,5 @@
-/* Chapter 16: the course's sentence and the model that reads it, ready to go back: what the program and the figures
- * begin with. */
+/* Chapter 16: the course's sentence and the model that reads it, ready to go back: what the program
+ * and the figures begin with. */
 #ifndef READER_H
 #define READER_H
 
@@ -17,8 +17,9 @@ typedef struct {
 Fixture fixture_open(void);
 void fixture_close(Fixture *reader);
 
-double fixture_loss(Fixture *reader);      /* the mean over all targets */
-double fixture_gradients(Fixture *reader); /* the same, and its gradients in place of those that were there */
+double fixture_loss(Fixture *reader); /* the mean over all targets */
+double fixture_gradients(
+    Fixture *reader); /* the same, and its gradients in place of those that were there */
 
 /* The last norm's weight whose gradient, of those that are there, is the largest. */
 int fixture_largest_gradient(const Fixture *reader);

@@ -21,32 +21,41 @@ static double initializer_range(const char *path) {
     return range;
 }
 
-static bool is_bias(const Tensor *tensor) { return strcmp(strrchr(tensor->name, '.'), ".bias") == 0; }
+static bool is_bias(const Tensor *tensor) {
+    return strcmp(strrchr(tensor->name, '.'), ".bias") == 0;
+}
 
-/* The matrices are normal numbers of this size, as transformers makes them; a norm's weights are 1, and biases 0. */
+/* The matrices are normal numbers of this size, as transformers makes them; a norm's weights are 1,
+ * and biases 0. */
 State state_new(const Config *config, const char *config_path, unsigned long seed) {
-    State s = {.weights = parameters_new(config), .m = parameters_new(config), .v = parameters_new(config)};
+    State s = {.weights = parameters_new(config),
+               .m = parameters_new(config),
+               .v = parameters_new(config)};
     const double range = initializer_range(config_path);
     Random random = {seed};
     for (int i = 0; i < s.weights.tensor_count; i++) {
         const Tensor *tensor = &s.weights.tensors[i];
         float *numbers = (float *)tensor->data;
         for (size_t n = 0; n < tensor_count(tensor); n++)
-            numbers[n] = tensor->rank == 1 ? !is_bias(tensor) : (float)(range * random_normal(&random));
+            numbers[n] =
+                tensor->rank == 1 ? !is_bias(tensor) : (float)(range * random_normal(&random));
     }
     return s;
 }
 
 State state_of(const Config *config, const char *path) {
     Model model = model_open_any(path);
-    State s = {.weights = parameters_of(&model), .m = parameters_new(config), .v = parameters_new(config)};
+    State s = {
+        .weights = parameters_of(&model), .m = parameters_new(config), .v = parameters_new(config)};
     s.weights.config = *config; /* the model's own goes with the model */
     model_close(&model);
     return s;
 }
 
 void state_free(State *s) {
-    parameters_free(&s->weights), parameters_free(&s->m), parameters_free(&s->v);
+    parameters_free(&s->weights);
+    parameters_free(&s->m);
+    parameters_free(&s->v);
     *s = (State){0};
 }
 
@@ -74,13 +83,16 @@ static void fill_notes(Notes *n, const State *s, const TrainConfig *recipe, uint
     train_config_hyperparameters(recipe, &n->recipe);
 }
 
-void checkpoint_save(const char *folder, const State *s, const TrainConfig *recipe, uint64_t fingerprint) {
+void checkpoint_save(const char *folder, const State *s, const TrainConfig *recipe,
+                     uint64_t fingerprint) {
     enum { OTHERS = 4 };
     char path[FOLDER_PATH];
     Notes notes;
     fill_notes(&notes, s, recipe, fingerprint);
-    Metadata metadata[OTHERS + INGREDIENTS] = {
-        {"step", notes.step}, {"seconds", notes.seconds}, {"data", notes.data}, {"threads", notes.threads}};
+    Metadata metadata[OTHERS + INGREDIENTS] = {{"step", notes.step},
+                                               {"seconds", notes.seconds},
+                                               {"data", notes.data},
+                                               {"threads", notes.threads}};
     memcpy(metadata + OTHERS, notes.recipe.each, sizeof notes.recipe.each);
     const Parameters *const each[KINDS] = {&s->weights, &s->m, &s->v};
     size_t count = (size_t)s->weights.tensor_count;
@@ -90,18 +102,21 @@ void checkpoint_save(const char *folder, const State *s, const TrainConfig *reci
             tensors[k * count + i] = each[k]->tensors[i];
             tensors[k * count + i].name = name_of(kinds[k], &each[k]->tensors[i]);
         }
-    safetensors_save(in_folder(path, folder, file_name), KINDS * count, tensors, OTHERS + INGREDIENTS, metadata);
+    safetensors_save(in_folder(path, folder, file_name), KINDS * count, tensors,
+                     OTHERS + INGREDIENTS, metadata);
     for (size_t i = 0; i < KINDS * count; i++) free((char *)tensors[i].name);
     free(tensors);
 }
 
-static void restore_tensor(const char *path, const SafeTensors *file, const char *kind, const Tensor *to) {
+static void restore_tensor(const char *path, const SafeTensors *file, const char *kind,
+                           const Tensor *to) {
     char *name = name_of(kind, to), is[SHAPE_TEXT], wanted[SHAPE_TEXT];
     const Tensor *from = safetensors_find(file, name);
     if (!from || from->dtype != F32 || from->rank != to->rank ||
         memcmp(from->shape, to->shape, (size_t)to->rank * sizeof *to->shape) != 0)
-        fail("%s: it is of a model of another shape: its %s is %s, and the model's %s. Another --out begins anew", path,
-             name, from ? shape_text(is, from->rank, from->shape) : "missing",
+        fail("%s: it is of a model of another shape: its %s is %s, and the model's %s. Another "
+             "--out begins anew",
+             path, name, from ? shape_text(is, from->rank, from->shape) : "missing",
              shape_text(wanted, to->rank, to->shape));
     tensor_dequantize_row(from, 0, tensor_count(to), (float *)to->data);
     free(name);
@@ -113,7 +128,8 @@ static const char *note(const char *path, const SafeTensors *file, const char *k
     return value;
 }
 
-static double number_noted(const char *path, const SafeTensors *file, const char *key, double most) {
+static double number_noted(const char *path, const SafeTensors *file, const char *key,
+                           double most) {
     const char *text = note(path, file, key);
     char *end;
     double number = strtod(text, &end);
@@ -122,13 +138,20 @@ static double number_noted(const char *path, const SafeTensors *file, const char
     return number;
 }
 
-/* Checkpoints of older versions call some hyperparameters by older names. NULL: this one has no other. */
+/* Checkpoints of older versions call some hyperparameters by older names. NULL: this one has no
+ * other. */
 static const char *older_name(const char *key) {
-    static const char *const names[][2] = {
-        {"lr", "rate"}, {"min-lr", "lowest"}, {"weight-decay", "decay"}, {"muon-lr", "muon"},
-        {"seq-len", "length"}, {"batch-size", "batch"}, {"max-grad-norm", "clip"},
-        {"split-documents", "cut"}, {"no-shuffle", "in-order"}, {"matmul-bf16", "mixed"},
-        {"document-mask", "apart"}};
+    static const char *const names[][2] = {{"lr", "rate"},
+                                           {"min-lr", "lowest"},
+                                           {"weight-decay", "decay"},
+                                           {"muon-lr", "muon"},
+                                           {"seq-len", "length"},
+                                           {"batch-size", "batch"},
+                                           {"max-grad-norm", "clip"},
+                                           {"split-documents", "cut"},
+                                           {"no-shuffle", "in-order"},
+                                           {"matmul-bf16", "mixed"},
+                                           {"document-mask", "apart"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i][0], key) == 0) return names[i][1];
     return NULL;
@@ -142,23 +165,27 @@ static void check_notes(const char *path, const SafeTensors *file, const Notes *
         if (!was && older) was = safetensors_metadata(file, older);
         if (!was) was = note(path, file, m->key);
         if (strcmp(was, m->value) != 0)
-            fail("%s: it was begun with --%s %s, and now that is %s: --resume goes on as it was begun", path, m->key,
-                 was, m->value);
+            fail("%s: it was begun with --%s %s, and now that is %s: --resume goes on as it was "
+                 "begun",
+                 path, m->key, was, m->value);
     }
     if (strcmp(note(path, file, "data"), now->data) != 0)
-        fail("%s: it was begun with other --data, another tokenizer or another config.json: --resume goes on as it was "
-             "begun", path);
+        fail("%s: it was begun with other --data, another tokenizer or another config.json: "
+             "--resume goes on as it was begun",
+             path);
 }
 
 /* They add up in another order. Older checkpoints do not say how many there were. */
 static void note_threads(const SafeTensors *file, const char *now) {
     const char *were = safetensors_metadata(file, "threads");
     if (were && strcmp(were, now) != 0)
-        printf("note: it was saved with --threads %s, and goes on with --threads %s: other bits will come out\n", were,
-               now);
+        printf("note: it was saved with --threads %s, and goes on with --threads %s: other bits "
+               "will come out\n",
+               were, now);
 }
 
-bool checkpoint_restore(const char *folder, State *s, const TrainConfig *recipe, uint64_t fingerprint) {
+bool checkpoint_restore(const char *folder, State *s, const TrainConfig *recipe,
+                        uint64_t fingerprint) {
     char path[FOLDER_PATH];
     Notes now;
     if (!file_is_there(in_folder(path, folder, file_name))) return false;
@@ -166,10 +193,12 @@ bool checkpoint_restore(const char *folder, State *s, const TrainConfig *recipe,
     fill_notes(&now, s, recipe, fingerprint);
     const Parameters *const each[KINDS] = {&s->weights, &s->m, &s->v};
     for (int k = 0; k < KINDS; k++)
-        for (int i = 0; i < each[k]->tensor_count; i++) restore_tensor(path, &file, kinds[k], &each[k]->tensors[i]);
+        for (int i = 0; i < each[k]->tensor_count; i++)
+            restore_tensor(path, &file, kinds[k], &each[k]->tensors[i]);
     if (file.count != KINDS * (size_t)s->weights.tensor_count)
-        fail("%s: it is of a model of another shape: it has %zu tensors more. Another --out begins anew", path,
-             file.count - KINDS * (size_t)s->weights.tensor_count);
+        fail("%s: it is of a model of another shape: it has %zu tensors more. Another --out begins "
+             "anew",
+             path, file.count - KINDS * (size_t)s->weights.tensor_count);
     check_notes(path, &file, &now);
     note_threads(&file, now.threads);
     s->step = (int)number_noted(path, &file, "step", recipe->steps);

@@ -1,14 +1,15 @@
 /* fast_flash_attention_lse() and fast_flash_attention_backward(): in float32, and in tiles.
  *
- * KEYS keys meet WIDE queries of one head. All that comes of it are small products, with two vectors of queries or of a
- * row's numbers in each register:
+ * KEYS keys meet WIDE queries of one head. All that comes of it are small products, with two
+ * vectors of queries or of a row's numbers in each register:
  *
  *     score[s][t] = k_s . q_t                  p = e^(score - log_sum[t])
  *     dp[s][t] = v_s . dout_t                  dscore = p (dp - common[t])
  *     dv_s += sum over t of p[s][t] dout_t     dk_s += sum over t of dscore[s][t] q_t
  *     dq_t += sum over s of dscore[s][t] k_s
  *
- * q is divided by sqrt(D) once, when it is copied; so dk is right as it is, and dq is divided at the end. */
+ * q is divided by sqrt(D) once, when it is copied; so dk is right as it is, and dq is divided at
+ * the end. */
 #include "12_speed/exponential.h"
 #include "12_speed/flash_attention.h"
 #include "17_training/fast_training_kernels.h"
@@ -27,8 +28,8 @@ enum {
 };
 
 void fast_flash_attention_lse(int T, int H, int KV, int D, float out[restrict T][H][D],
-                                  float lse[restrict T][H], const float q[T][H][D],
-                                  const float k[T][KV][D], const float v[T][KV][D]) {
+                              float lse[restrict T][H], const float q[T][H][D],
+                              const float k[T][KV][D], const float v[T][KV][D]) {
     flash_prefill(SETS, T, T, H, KV, D, out, &lse[0][0], q, k, v);
 }
 
@@ -40,46 +41,63 @@ typedef struct {
     size_t row, step;
 } Singles;
 
-/* to[r] (+)= sum over i < count of x(r, i) w[i], of two vectors in each row of w. The rows of w lie `pitch` numbers
- * from each other, those of `to` lie `apart`. */
-INLINE void multiply(int rows, int count, bool add, float *to, size_t apart, Singles x, const float *w, size_t pitch) {
+/* to[r] (+)= sum over i < count of x(r, i) w[i], of two vectors in each row of w. The rows of w lie
+ * `pitch` numbers from each other, those of `to` lie `apart`. */
+INLINE void multiply(int rows, int count, bool add, float *to, size_t apart, Singles x,
+                     const float *w, size_t pitch) {
     for (int r = 0; r < rows; r += ROWS) {
         Vector sum[ROWS][2];
         UNROLLED
         for (int n = 0; n < ROWS; n++) sum[n][0] = sum[n][1] = (Vector){0};
         for (int i = 0; i < count; i++) {
             const float *number = x.first + r * x.row + i * x.step;
-            Vector first = *(const Vector *)(w + i * pitch), second = *(const Vector *)(w + i * pitch + LANES);
+            Vector first = *(const Vector *)(w + i * pitch),
+                   second = *(const Vector *)(w + i * pitch + LANES);
             UNROLLED
-            for (int n = 0; n < ROWS; n++)
-                sum[n][0] += number[n * x.row] * first, sum[n][1] += number[n * x.row] * second;
+            for (int n = 0; n < ROWS; n++) {
+                sum[n][0] += number[n * x.row] * first;
+                sum[n][1] += number[n * x.row] * second;
+            }
         }
         UNROLLED
         for (int n = 0; n < ROWS; n++) {
             Vector *at = (Vector *)(to + (r + n) * apart);
-            if (add) sum[n][0] += at[0], sum[n][1] += at[1];
-            at[0] = sum[n][0], at[1] = sum[n][1];
+            if (add) {
+                sum[n][0] += at[0];
+                sum[n][1] += at[1];
+            }
+            at[0] = sum[n][0];
+            at[1] = sum[n][1];
         }
     }
 }
 
 /* ------------------------------------------------------------------ one head's queries */
 
-/* The queries of one head, WIDE at a time, filled up with zeros: those have no gradient to pass on. Rows are padded to
- * `width` numbers, and what is turned has a row for each of these. */
+/* The queries of one head, WIDE at a time, filled up with zeros: those have no gradient to pass on.
+ * Rows are padded to `width` numbers, and what is turned has a row for each of these. */
 typedef struct {
     int T, D, width, sets;
     float *q, *dout;                           /* [sets][WIDE][width]; q / sqrt(D) */
     float *q_turned, *dout_turned, *dq_turned; /* [sets][width][WIDE] */
-    float *lse, *common;                   /* [sets][WIDE]; the sum of p dp over all keys is out . dout */
+    float *lse, *common; /* [sets][WIDE]; the sum of p dp over all keys is out . dout */
 } Head;
 
 static Head head_new(int T, int D) {
     int width = (D + WIDE - 1) / WIDE * WIDE, sets = (T + WIDE - 1) / WIDE;
     size_t rows = (size_t)sets * WIDE, numbers = rows * (size_t)width;
     float *room = xmalloc((5 * numbers + 2 * rows) * sizeof *room);
-    return (Head){T, D, width, sets, room, room + numbers, room + 2 * numbers, room + 3 * numbers, room + 4 * numbers,
-                  room + 5 * numbers, room + 5 * numbers + rows};
+    return (Head){T,
+                  D,
+                  width,
+                  sets,
+                  room,
+                  room + numbers,
+                  room + 2 * numbers,
+                  room + 3 * numbers,
+                  room + 4 * numbers,
+                  room + 5 * numbers,
+                  room + 5 * numbers + rows};
 }
 
 static float dot(int n, const float a[n], const float b[n]) {
@@ -93,15 +111,19 @@ static void head_fill(Head *head, int H, int h, const float q[head->T][H][head->
                       const float dout[head->T][H][head->D], const float out[head->T][H][head->D],
                       const float lse[head->T][H]) {
     int D = head->D, width = head->width, rows = head->sets * WIDE;
-    float(*to_q)[width] = (void *)head->q, (*to_dout)[width] = (void *)head->dout, scale = (float)(1 / sqrt(D));
-    float(*q_turned)[width][WIDE] = (void *)head->q_turned, (*dout_turned)[width][WIDE] = (void *)head->dout_turned;
-    memset(to_q, 0, (size_t)rows * sizeof *to_q), memset(to_dout, 0, (size_t)rows * sizeof *to_dout);
+    float(*to_q)[width] = (void *)head->q, (*to_dout)[width] = (void *)head->dout,
+    scale = (float)(1 / sqrt(D));
+    float(*q_turned)[width][WIDE] = (void *)head->q_turned,
+    (*dout_turned)[width][WIDE] = (void *)head->dout_turned;
+    memset(to_q, 0, (size_t)rows * sizeof *to_q);
+    memset(to_dout, 0, (size_t)rows * sizeof *to_dout);
     memset(head->dq_turned, 0, (size_t)rows * sizeof *to_q);
     for (int t = 0; t < rows; t++) {
         bool there = t < head->T;
         for (int i = 0; i < D && there; i++) to_q[t][i] = q[t][h][i] * scale;
         if (there) memcpy(to_dout[t], dout[t][h], sizeof dout[t][h]);
-        head->lse[t] = there ? lse[t][h] : 0, head->common[t] = there ? dot(D, out[t][h], dout[t][h]) : 0;
+        head->lse[t] = there ? lse[t][h] : 0;
+        head->common[t] = there ? dot(D, out[t][h], dout[t][h]) : 0;
     }
     for (int n = 0; n < head->sets; n++) {
         transpose(WIDE, width, q_turned[n], (const void *)to_q[n * WIDE]);
@@ -109,19 +131,22 @@ static void head_fill(Head *head, int H, int h, const float q[head->T][H][head->
     }
 }
 
-/* Adds what has come together for the queries to dq. Their own copies have had their use, and make room. */
+/* Adds what has come together for the queries to dq. Their own copies have had their use, and make
+ * room. */
 static void head_empty(Head *head, int H, int h, float dq[restrict head->T][H][head->D]) {
     int width = head->width;
     float(*rows)[width] = (void *)head->q, (*turned)[width][WIDE] = (void *)head->dq_turned;
     float scale = (float)(1 / sqrt(head->D));
-    for (int n = 0; n < head->sets; n++) transpose(width, WIDE, (void *)rows[n * WIDE], (const void *)turned[n]);
+    for (int n = 0; n < head->sets; n++)
+        transpose(width, WIDE, (void *)rows[n * WIDE], (const void *)turned[n]);
     for (int t = 0; t < head->T; t++)
         for (int i = 0; i < head->D; i++) dq[t][h][i] += rows[t][i] * scale;
 }
 
 /* ------------------------------------------------------------------ a tile of keys */
 
-/* KEYS keys and values from position `first` on, filled up with zeros, and what is summed up for them. */
+/* KEYS keys and values from position `first` on, filled up with zeros, and what is summed up for
+ * them. */
 typedef struct {
     int first;
     float *k, *v, *dk, *dv; /* [KEYS][width] */
@@ -133,8 +158,8 @@ static Tile tile_new(int width) {
     return (Tile){0, room, room + numbers, room + 2 * numbers, room + 3 * numbers};
 }
 
-static void tile_fill(Tile *tile, int first, int T, int KV, int D, int g, int width, const float k[T][KV][D],
-                      const float v[T][KV][D]) {
+static void tile_fill(Tile *tile, int first, int T, int KV, int D, int g, int width,
+                      const float k[T][KV][D], const float v[T][KV][D]) {
     float(*to_k)[width] = (void *)tile->k, (*to_v)[width] = (void *)tile->v;
     memset(tile->k, 0, 4 * KEYS * sizeof *to_k);
     tile->first = first;
@@ -144,17 +169,19 @@ static void tile_fill(Tile *tile, int first, int T, int KV, int D, int g, int wi
     }
 }
 
-static void tile_empty(const Tile *tile, int T, int KV, int D, int g, int width, float dk[restrict T][KV][D],
-                       float dv[restrict T][KV][D]) {
+static void tile_empty(const Tile *tile, int T, int KV, int D, int g, int width,
+                       float dk[restrict T][KV][D], float dv[restrict T][KV][D]) {
     const float(*from_k)[width] = (void *)tile->dk, (*from_v)[width] = (void *)tile->dv;
     for (int s = 0; s < min_int(KEYS, T - tile->first); s++)
-        for (int i = 0; i < D; i++)
-            dk[tile->first + s][g][i] += from_k[s][i], dv[tile->first + s][g][i] += from_v[s][i];
+        for (int i = 0; i < D; i++) {
+            dk[tile->first + s][g][i] += from_k[s][i];
+            dv[tile->first + s][g][i] += from_v[s][i];
+        }
 }
 
 /* Turns scores into weights p, and dp into dscore. A query does not attend to the keys after it. */
-static void weights_backward(int s0, int t0, float p[KEYS][WIDE], float dp[KEYS][WIDE], const float lse[WIDE],
-                             const float common[WIDE]) {
+static void weights_backward(int s0, int t0, float p[KEYS][WIDE], float dp[KEYS][WIDE],
+                             const float lse[WIDE], const float common[WIDE]) {
     for (int s = 0; s < KEYS; s++) {
         for (int t = 0; t < WIDE && s0 + s > t0 + t; t++) p[s][t] = -INFINITY;
         for (int t = 0; t < WIDE; t += LANES) {
@@ -169,22 +196,28 @@ static void weights_backward(int s0, int t0, float p[KEYS][WIDE], float dp[KEYS]
 static void meet(const Head *head, int n, const Tile *tile) {
     int D = head->width;
     size_t width = (size_t)D, first = (size_t)n * WIDE, set = first * width;
-    float p[KEYS][WIDE] __attribute__((aligned(64))), dscore[KEYS][WIDE] __attribute__((aligned(64)));
+    float p[KEYS][WIDE] __attribute__((aligned(64))),
+        dscore[KEYS][WIDE] __attribute__((aligned(64)));
     multiply(KEYS, D, false, p[0], WIDE, (Singles){tile->k, width, 1}, head->q_turned + set, WIDE);
-    multiply(KEYS, D, false, dscore[0], WIDE, (Singles){tile->v, width, 1}, head->dout_turned + set, WIDE);
+    multiply(KEYS, D, false, dscore[0], WIDE, (Singles){tile->v, width, 1}, head->dout_turned + set,
+             WIDE);
     weights_backward(tile->first, n * WIDE, p, dscore, head->lse + first, head->common + first);
     for (size_t i = 0; i < width; i += WIDE) {
-        multiply(KEYS, WIDE, true, tile->dv + i, width, (Singles){p[0], WIDE, 1}, head->dout + set + i, width);
-        multiply(KEYS, WIDE, true, tile->dk + i, width, (Singles){dscore[0], WIDE, 1}, head->q + set + i, width);
+        multiply(KEYS, WIDE, true, tile->dv + i, width, (Singles){p[0], WIDE, 1},
+                 head->dout + set + i, width);
+        multiply(KEYS, WIDE, true, tile->dk + i, width, (Singles){dscore[0], WIDE, 1},
+                 head->q + set + i, width);
     }
-    multiply(D, KEYS, true, head->dq_turned + set, WIDE, (Singles){tile->k, 1, width}, dscore[0], WIDE);
+    multiply(D, KEYS, true, head->dq_turned + set, WIDE, (Singles){tile->k, 1, width}, dscore[0],
+             WIDE);
 }
 
 /* ------------------------------------------------------------------ all heads */
 
 /* The query heads that read key/value head g, one after the other. */
-static void group_backward(int T, int H, int KV, int D, int g, Head *head, Tile *tile, float dq[restrict T][H][D],
-                           float dk[restrict T][KV][D], float dv[restrict T][KV][D], const float dout[T][H][D],
+static void group_backward(int T, int H, int KV, int D, int g, Head *head, Tile *tile,
+                           float dq[restrict T][H][D], float dk[restrict T][KV][D],
+                           float dv[restrict T][KV][D], const float dout[T][H][D],
                            const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D],
                            const float out[T][H][D], const float lse[T][H]) {
     for (int h = g * (H / KV); h < (g + 1) * (H / KV); h++) {
@@ -204,7 +237,8 @@ void fast_flash_attention_backward(int T, int H, int KV, int D, float dq[restric
                                    const float k[T][KV][D], const float v[T][KV][D],
                                    const float out[T][H][D], const float lse[T][H]) {
     if (T < 1) fail("attention: %d positions: give at least one", T);
-    if (KV < 1 || H % KV) fail("attention: %d query heads cannot share %d key/value heads evenly", H, KV);
+    if (KV < 1 || H % KV)
+        fail("attention: %d query heads cannot share %d key/value heads evenly", H, KV);
 #pragma omp parallel
     {
         Head head = head_new(T, D);
@@ -212,6 +246,7 @@ void fast_flash_attention_backward(int T, int H, int KV, int D, float dq[restric
 #pragma omp for
         for (int g = 0; g < KV; g++)
             group_backward(T, H, KV, D, g, &head, &tile, dq, dk, dv, dout, q, k, v, out, lse);
-        free(head.q), free(tile.k);
+        free(head.q);
+        free(tile.k);
     }
 }

@@ -21,9 +21,9 @@ static void multiply_forward(DType factors, int rows, int in, int out, float y[r
         for (int o = 0; o < out; o++) y[r][o] += bias[o];
 }
 
-static void multiply_backward(DType factors, int rows, int in, int out,
-                              float dx[restrict rows][in], float dweight[restrict out][in],
-                              float *dbias, const float dy[rows][out], const float x[rows][in],
+static void multiply_backward(DType factors, int rows, int in, int out, float dx[restrict rows][in],
+                              float dweight[restrict out][in], float *dbias,
+                              const float dy[rows][out], const float x[rows][in],
                               const float weight[out][in]) {
     Matrix outputs = {&dy[0][0], (size_t)out, 1};
     Matrix transposed_outputs = {&dy[0][0], 1, (size_t)out};
@@ -46,13 +46,13 @@ void fast_linear_backward(int rows, int in, int out, float dx[restrict rows][in]
 }
 
 void bf16_linear(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
-                  const float weight[out][in], const float *bias) {
+                 const float weight[out][in], const float *bias) {
     multiply_forward(BF16, rows, in, out, y, x, weight, bias);
 }
 
 void bf16_linear_backward(int rows, int in, int out, float dx[restrict rows][in],
-                           float dweight[restrict out][in], float *dbias, const float dy[rows][out],
-                           const float x[rows][in], const float weight[out][in]) {
+                          float dweight[restrict out][in], float *dbias, const float dy[rows][out],
+                          const float x[rows][in], const float weight[out][in]) {
     multiply_backward(BF16, rows, in, out, dx, dweight, dbias, dy, x, weight);
 }
 

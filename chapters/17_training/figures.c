@@ -17,9 +17,13 @@ static void draw_valley(const char *data) {
         Output file = data_open(data, names[way], "across, along, loss");
         for (int step = 0; step <= VALLEY_STEPS; step++) {
             float gradient[] = {STEEP * at[0], at[1]};
-            fprintf(file.file, "%.5f %.5f %.6f\n", at[0], at[1], (STEEP * at[0] * at[0] + at[1] * at[1]) / 2);
+            fprintf(file.file, "%.5f %.5f %.6f\n", at[0], at[1],
+                    (STEEP * at[0] * at[0] + at[1] * at[1]) / 2);
             if (way) adamw(2, at, m, v, gradient, step + 1, 0.3f, 0.9f, 0.95f, 1e-8f, 0);
-            else at[0] -= 0.038f * gradient[0], at[1] -= 0.038f * gradient[1];
+            else {
+                at[0] -= 0.038f * gradient[0];
+                at[1] -= 0.038f * gradient[1];
+            }
         }
         output_close(&file);
     }

@@ -50,9 +50,10 @@ static void remove_unfinished(const char *folder) {
 }
 
 /* The files of the tokenizer, and of its settings. */
-static const char *const described[] = {"tokenizer.model", "tokenizer.json", "tokenizer.bin", "tokenizer_config.json",
-                                        "special_tokens_map.json", "added_tokens.json", "generation_config.json",
-                                        "chat_template.jinja"};
+static const char *const described[] = {"tokenizer.model",         "tokenizer.json",
+                                        "tokenizer.bin",           "tokenizer_config.json",
+                                        "special_tokens_map.json", "added_tokens.json",
+                                        "generation_config.json",  "chat_template.jinja"};
 enum { DESCRIBED = sizeof described / sizeof *described };
 
 static bool has_a_model(const char *folder) {
@@ -70,13 +71,16 @@ void folder_claim(const char *folder, bool resume) {
     lock(folder);
     bool begun = has(folder, "checkpoint.safetensors");
     if (begun && !resume)
-        fail("--out %s: a run has begun there: --resume goes on with it, another --out begins anew", folder);
+        fail("--out %s: a run has begun there: --resume goes on with it, another --out begins anew",
+             folder);
     /* A run that was killed before its first checkpoint has left log.csv. */
     if (!begun && (has_a_model(folder) || (has_a_description(folder) && !has(folder, "log.csv"))))
-        fail("--out %s: a model lies there that no run of this program began: name another folder", folder);
+        fail("--out %s: a model lies there that no run of this program began: name another folder",
+             folder);
     char path[FOLDER_PATH];
     if (!begun && file_would_be_lost(in_folder(path, folder, "log.csv"), 0, "step,tokens,loss,"))
-        fail("%s: no run wrote this file, and it would be lost: name another folder for --out", path);
+        fail("%s: no run wrote this file, and it would be lost: name another folder for --out",
+             path);
     remove_unfinished(folder);
 }
 
@@ -98,29 +102,35 @@ static void say_token(json_t *json, const char *key, int id) {
 }
 
 /* Fields that transformers needs and config_read() can do without. */
-static void write_config(const char *folder, const char *config_path, DType dtype, const Tokenizer *tokenizer) {
+static void write_config(const char *folder, const char *config_path, DType dtype,
+                         const Tokenizer *tokenizer) {
     char path[FOLDER_PATH];
     json_t *json = json_open(config_path);
     if (!says(json, "model_type")) json_object_set_new(json, "model_type", json_string("llama"));
-    if (!says(json, "architectures")) json_object_set_new(json, "architectures", json_pack("[s]", "LlamaForCausalLM"));
+    if (!says(json, "architectures"))
+        json_object_set_new(json, "architectures", json_pack("[s]", "LlamaForCausalLM"));
     json_object_del(json, "torch_dtype");
     json_object_set_new(json, "dtype", json_string(dtype == BF16 ? "bfloat16" : "float32"));
-    if (tokenizer)
-        say_token(json, "bos_token_id", tokenizer_bos(tokenizer)),
-            say_token(json, "eos_token_id", tokenizer_eos(tokenizer));
+    if (tokenizer) {
+        say_token(json, "bos_token_id", tokenizer_bos(tokenizer));
+        say_token(json, "eos_token_id", tokenizer_eos(tokenizer));
+    }
     char *text = json_dumps(json, JSON_INDENT(2));
     size_t length = strlen(text);
     text[length] = '\n'; /* in place of the NUL */
     write_file(in_folder(path, folder, "config.json"), length + 1, text);
-    free(text), json_decref(json);
+    free(text);
+    json_decref(json);
 }
 
 static void copy_file(const char *from_folder, const char *to_folder, const char *name) {
     char from[FOLDER_PATH], to[FOLDER_PATH];
     size_t length;
-    in_folder(from, from_folder, name), in_folder(to, to_folder, name);
+    in_folder(from, from_folder, name);
+    in_folder(to, to_folder, name);
     if (!has(from_folder, name)) {
-        if (!has(to_folder, "checkpoint.safetensors")) unlink(to); /* of a run that was killed before it had one */
+        if (!has(to_folder, "checkpoint.safetensors"))
+            unlink(to); /* of a run that was killed before it had one */
         return;
     }
     char *bytes = file_read_regular(from, &length);
@@ -128,19 +138,24 @@ static void copy_file(const char *from_folder, const char *to_folder, const char
     free(bytes);
 }
 
-void folder_describe(const char *folder, const char *config_path, DType dtype, const char *tokenizer_folder,
-                     const Tokenizer *tokenizer) {
+void folder_describe(const char *folder, const char *config_path, DType dtype,
+                     const char *tokenizer_folder, const Tokenizer *tokenizer) {
     write_config(folder, config_path, dtype, tokenizer);
-    for (int i = 0; tokenizer && i < DESCRIBED; i++) copy_file(tokenizer_folder, folder, described[i]);
+    for (int i = 0; tokenizer && i < DESCRIBED; i++)
+        copy_file(tokenizer_folder, folder, described[i]);
 }
 
-/* The tensors as they are in the file: those of the model themselves, or copies of their numbers in `rounded`. */
+/* The tensors as they are in the file: those of the model themselves, or copies of their numbers in
+ * `rounded`. */
 static Tensor *tensors_to_save(const Parameters *weights, bf16 rounded[]) {
     size_t count = (size_t)weights->tensor_count, bytes = count * sizeof(Tensor);
     Tensor *tensors = memcpy(xmalloc(bytes), weights->tensors, bytes);
-    for (size_t n = 0; rounded && n < weights->count; n++) rounded[n] = bf16_from_float(weights->numbers[n]);
-    for (size_t i = 0; rounded && i < count; i++)
-        tensors[i].dtype = BF16, tensors[i].data = rounded + ((const float *)tensors[i].data - weights->numbers);
+    for (size_t n = 0; rounded && n < weights->count; n++)
+        rounded[n] = bf16_from_float(weights->numbers[n]);
+    for (size_t i = 0; rounded && i < count; i++) {
+        tensors[i].dtype = BF16;
+        tensors[i].data = rounded + ((const float *)tensors[i].data - weights->numbers);
+    }
     return tensors;
 }
 
@@ -148,7 +163,8 @@ void folder_save_model(const char *folder, const Parameters *weights, DType dtyp
     char path[FOLDER_PATH];
     bf16 *rounded = dtype == BF16 ? xmalloc(size_mul(weights->count, sizeof *rounded)) : NULL;
     Tensor *tensors = tensors_to_save(weights, rounded);
-    safetensors_save(in_folder(path, folder, "model.safetensors"), (size_t)weights->tensor_count, tensors, 1,
-                     &(Metadata){"format", "pt"});
-    free(tensors), free(rounded);
+    safetensors_save(in_folder(path, folder, "model.safetensors"), (size_t)weights->tensor_count,
+                     tensors, 1, &(Metadata){"format", "pt"});
+    free(tensors);
+    free(rounded);
 }

@@ -1,4 +1,5 @@
-/* Chapter 17: what training does with a gradient, in numbers that one can follow, and a small Llama from nothing. */
+/* Chapter 17: what training does with a gradient, in numbers that one can follow, and a small Llama
+ * from nothing. */
 #include "16_backward/backward.h"
 #include "16_backward/reader.h"
 #include "17_training/optimizer.h"
@@ -11,13 +12,18 @@
 
 /* ---- one rate for all? */
 
-static double size(const float *numbers, size_t n) { return gradient_norm(n, numbers) / sqrt((double)n); }
+static double size(const float *numbers, size_t n) {
+    return gradient_norm(n, numbers) / sqrt((double)n);
+}
 
 /* A plain step of the rate that chapter 16 tried. */
 static void one_rate_for_all(void) {
-    const char *const shown[] = {"model.embed_tokens.weight", "model.layers.0.input_layernorm.weight",
-                                 "model.layers.0.self_attn.q_proj.weight", "model.layers.0.self_attn.v_proj.weight",
-                                 "model.layers.3.mlp.down_proj.weight", "model.norm.weight"};
+    const char *const shown[] = {"model.embed_tokens.weight",
+                                 "model.layers.0.input_layernorm.weight",
+                                 "model.layers.0.self_attn.q_proj.weight",
+                                 "model.layers.0.self_attn.v_proj.weight",
+                                 "model.layers.3.mlp.down_proj.weight",
+                                 "model.norm.weight"};
     Fixture r = fixture_open();
     fixture_gradients(&r);
     Table table = {0};
@@ -28,8 +34,8 @@ static void one_rate_for_all(void) {
             size_t n = tensor_count(w);
             if (strcmp(w->name, shown[i])) continue;
             double weights = size(w->data, n), gradients = size(g->data, n);
-            table_row(&table, "%.*s|%.3f|%.4f|%.3f %%", (int)(strlen(w->name) - strlen(".weight")), w->name, weights,
-                      gradients, gradients / weights);
+            table_row(&table, "%.*s|%.3f|%.4f|%.3f %%", (int)(strlen(w->name) - strlen(".weight")),
+                      w->name, weights, gradients, gradients / weights);
         }
     table_print(&table, stdout);
     fixture_close(&r);
@@ -55,7 +61,8 @@ static void step_by_step(const char *name, float by) {
 
 /* ---- decay */
 
-/* A weight of 1 whose gradient is large or small, and points now up, now down. Only the decay moves it for good. */
+/* A weight of 1 whose gradient is large or small, and points now up, now down. Only the decay moves
+ * it for good. */
 static float after_decay(float size, bool into_gradient) {
     enum { STEPS = 40 };
     float weight = 1, m = 0, v = 0;
@@ -68,10 +75,13 @@ static float after_decay(float size, bool into_gradient) {
 
 static void where_the_decay_goes(void) {
     Table table = {0};
-    table_row(&table, "a weight of 1 after 40 steps, its gradient now up, now down|by 10|by 1|by 0.1");
-    const char *const way[] = {"decay off the weight: AdamW", "decay into the gradient: Adam with L2"};
+    table_row(&table,
+              "a weight of 1 after 40 steps, its gradient now up, now down|by 10|by 1|by 0.1");
+    const char *const way[] = {"decay off the weight: AdamW",
+                               "decay into the gradient: Adam with L2"};
     for (int l2 = 0; l2 < 2; l2++)
-        table_row(&table, "%s|%.2f|%.2f|%.2f", way[l2], after_decay(10, l2), after_decay(1, l2), after_decay(0.1f, l2));
+        table_row(&table, "%s|%.2f|%.2f|%.2f", way[l2], after_decay(10, l2), after_decay(1, l2),
+                  after_decay(0.1f, l2));
     table_print(&table, stdout);
 }
 
@@ -81,19 +91,24 @@ static double tidy(double x) { return fabs(x) < 0.005 ? 0 : x; } /* no -0.00 */
 
 /* (1, 1) M (1, 1) / 2, and the same of (1, -1): how long M is in these two directions. */
 static void both_directions(Table *table, const char *name, const float m[2][2]) {
-    double both = (m[0][0] + m[0][1] + m[1][0] + m[1][1]) / 2, other = (m[0][0] - m[0][1] - m[1][0] + m[1][1]) / 2;
-    table_row(table, "%s|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", name, m[0][0], m[0][1], m[1][0], m[1][1], both, tidy(other));
+    double both = (m[0][0] + m[0][1] + m[1][0] + m[1][1]) / 2,
+           other = (m[0][0] - m[0][1] - m[1][0] + m[1][1]) / 2;
+    table_row(table, "%s|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", name, m[0][0], m[0][1], m[1][0], m[1][1],
+              both, tidy(other));
 }
 
 static void as_long_in_every_direction(void) {
     const float gradient[2][2] = {{5.15f, 4.85f}, {4.85f, 5.15f}};
-    float by_adamw[2][2] = {0}, by_muon[2][2] = {0}, m[2][2] = {0}, m_of_muon[2][2] = {0}, v[2][2] = {0};
+    float by_adamw[2][2] = {0}, by_muon[2][2] = {0}, m[2][2] = {0}, m_of_muon[2][2] = {0},
+          v[2][2] = {0};
     Table table = {0};
-    adamw(4, (void *)by_adamw, (void *)m, (void *)v, (void *)gradient, 1, -1, 0.9f, 0.95f, 1e-8f, 0);
+    adamw(4, (void *)by_adamw, (void *)m, (void *)v, (void *)gradient, 1, -1, 0.9f, 0.95f, 1e-8f,
+          0);
     muon(2, 2, by_muon, m_of_muon, gradient, -1, 0.95f, 0);
     table_row(&table, "|its numbers||||along (1, 1)|along (1, -1)");
     both_directions(&table, "gradient", gradient);
-    both_directions(&table, "a step of AdamW", by_adamw), both_directions(&table, "a step of Muon", by_muon);
+    both_directions(&table, "a step of AdamW", by_adamw);
+    both_directions(&table, "a step of Muon", by_muon);
     table_print(&table, stdout);
 }
 
@@ -108,7 +123,9 @@ static void clipped_to(Table *table, float max_norm) {
 static void all_by_one_factor(void) {
     Table table = {0};
     table_row(&table, "|norm before|one array||another");
-    clipped_to(&table, 20), clipped_to(&table, 6.5f), clipped_to(&table, 1);
+    clipped_to(&table, 20);
+    clipped_to(&table, 6.5f);
+    clipped_to(&table, 1);
     table_print(&table, stdout);
 }
 
@@ -117,7 +134,8 @@ static void all_by_one_factor(void) {
 static void rate_of_each_step(void) {
     Table table = {0};
     table_row(&table, "step|rate");
-    for (int step = 1; step <= 13; step++) table_row(&table, "%d|%.3f", step, learning_rate(step, 4, 12, 1, 0.1f));
+    for (int step = 1; step <= 13; step++)
+        table_row(&table, "%d|%.3f", step, learning_rate(step, 4, 12, 1, 0.1f));
     table_print(&table, stdout);
 }
 
@@ -126,7 +144,8 @@ static void rate_of_each_step(void) {
 /* Two texts of four words; of the first only the last word is to be learned. */
 static void a_batch_in_parts(void) {
     const int targets[] = {-1, -1, -1, 2, 1, 0, 1, 2}, *part[] = {targets, targets + 4};
-    const float logits[8][3] = {{0}, {0}, {0}, {5, 0, 0}, {0, 5, 0}, {5, 0, 0}, {0, 5, 0}, {0, 0, 5}};
+    const float logits[8][3] = {{0},       {0},       {0},       {5, 0, 0},
+                                {0, 5, 0}, {5, 0, 0}, {0, 5, 0}, {0, 0, 5}};
     float shares[2];
     double losses[2];
     microbatch_weights(2, 4, shares, (const void *)targets);
@@ -134,7 +153,8 @@ static void a_batch_in_parts(void) {
     table_row(&table, "|targets|mean loss|share");
     for (int b = 0; b < 2; b++) {
         losses[b] = cross_entropy(4, 3, logits + 4 * b, part[b]);
-        table_row(&table, "part %d|%zu|%.3f|%.1f", b + 1, count_targets(4, part[b]), losses[b], shares[b]);
+        table_row(&table, "part %d|%zu|%.3f|%.1f", b + 1, count_targets(4, part[b]), losses[b],
+                  shares[b]);
     }
     table_print(&table, stdout);
     printf("  all at once: %.3f; by their shares: %.3f; the mean of the two means: %.3f\n",
@@ -151,14 +171,15 @@ static double names_of(const float p[WORDS]) {
 }
 
 static void what_it_expects(Table *table, const TinyTrainer *l) {
-    static const char *const text[] = {"", "Mia", "has", "the", "ball", ".", "Tom", "has", "the", "hat", ".",
-                                       "Who", "has", "the", "hat", "?"};
+    static const char *const text[] = {"",    "Mia", "has", "the", "ball", ".",   "Tom", "has",
+                                       "the", "hat", ".",   "Who", "has",  "the", "hat", "?"};
     int ids[16];
     float after_has[WORDS], answer[WORDS];
     for (int t = 0; t < 16; t++) ids[t] = word_id(text[t]);
-    tiny_trainer_predict(l, 3, ids, after_has), tiny_trainer_predict(l, 16, ids, answer);
-    table_row(table, "%d|%.2f|%.0f %%|%.0f %%", l->step, tiny_trainer_loss(l, 50), 100 * after_has[word_id("the")],
-              100 * names_of(answer));
+    tiny_trainer_predict(l, 3, ids, after_has);
+    tiny_trainer_predict(l, 16, ids, answer);
+    table_row(table, "%d|%.2f|%.0f %%|%.0f %%", l->step, tiny_trainer_loss(l, 50),
+              100 * after_has[word_id("the")], 100 * names_of(answer));
 }
 
 static void a_llama_from_nothing(void) {
@@ -170,7 +191,8 @@ static void a_llama_from_nothing(void) {
     what_it_expects(&table, &l);
     while (l.step < STEPS) {
         tiny_trainer_step(&l, &s);
-        if (l.step == 5 || l.step == 10 || l.step == 20 || l.step == STEPS) what_it_expects(&table, &l);
+        if (l.step == 5 || l.step == 10 || l.step == 20 || l.step == STEPS)
+            what_it_expects(&table, &l);
     }
     table_print(&table, stdout);
     printf("  %zu numbers; in each step it reads %d texts\n", l.weights.count, BATCH);
@@ -178,7 +200,8 @@ static void a_llama_from_nothing(void) {
 }
 
 int main(int argc, char **argv) {
-    no_options(argc, argv, "Chapter 17: training, from AdamW to a Llama that began as random numbers.");
+    no_options(argc, argv,
+               "Chapter 17: training, from AdamW to a Llama that began as random numbers.");
     section("One rate for all?");
     one_rate_for_all();
     section("AdamW, step by step");

@@ -10,14 +10,17 @@
 
 /* ------------------------------------------------------------------ FILE[:weight[:epochs]] */
 
-/* Whether the text, which was `spec`, ends in ":NUMBER", or ":" alone. That is cut off; nothing between them is 0. */
+/* Whether the text, which was `spec`, ends in ":NUMBER", or ":" alone. That is cut off; nothing
+ * between them is 0. */
 static bool cut_number(const char *spec, char *text, double *number) {
     char *colon = strrchr(text, ':');
-    if (!colon || colon == text || colon[1 + strspn(colon + 1, "0123456789.eE+-")] != '\0') return false;
+    if (!colon || colon == text || colon[1 + strspn(colon + 1, "0123456789.eE+-")] != '\0')
+        return false;
     char *end;
     *number = strtod(colon + 1, &end);
     if (colon[1] && (*end || !(*number >= 1e-9 && *number <= 1e9)))
-        usage_error("%s: \"%s\" is no share of the data, nor how often a file is read: those are from 1e-09 to 1e+09",
+        usage_error("%s: \"%s\" is no share of the data, nor how often a file is read: those are "
+                    "from 1e-09 to 1e+09",
                     spec, colon + 1);
     *colon = '\0';
     return true;
@@ -47,7 +50,8 @@ static void make_order(bool as_it_is, Random random, size_t count, size_t order[
     for (size_t i = 0; i < count; i++) order[i] = i;
     for (size_t i = count; i > 1 && !as_it_is; i--) {
         size_t other = (size_t)(random_bits(&random) % i), was = order[i - 1];
-        order[i - 1] = order[other], order[other] = was;
+        order[i - 1] = order[other];
+        order[other] = was;
     }
 }
 
@@ -61,27 +65,32 @@ typedef struct {
 static void begin_sequence(Packing *p) {
     Source *s = p->source;
     s->first = xrealloc(s->first, size_mul(s->count + 2, sizeof *s->first));
-    s->first[s->count++] = p->count, s->first[s->count] = p->count;
+    s->first[s->count++] = p->count;
+    s->first[s->count] = p->count;
     p->room = p->T;
 }
 
 static void add_piece(Packing *p, Span piece) {
     Source *s = p->source;
-    if (p->count == p->most) s->pieces = xrealloc(s->pieces, size_mul(p->most = 2 * p->most + 64, sizeof *s->pieces));
-    s->pieces[p->count++] = piece, s->first[s->count] = p->count;
+    if (p->count == p->most)
+        s->pieces = xrealloc(s->pieces, size_mul(p->most = 2 * p->most + 64, sizeof *s->pieces));
+    s->pieces[p->count++] = piece;
+    s->first[s->count] = p->count;
     p->room -= (int)piece.length;
 }
 
-/* Documents one behind the other; where a sequence is full, the next goes on. The last token of a piece is the first of
- * the next: so every token but a document's first is told once. */
+/* Documents one behind the other; where a sequence is full, the next goes on. The last token of a
+ * piece is the first of the next: so every token but a document's first is told once. */
 static void pack_pieces(Packing *p, const Documents *d, const size_t order[d->count]) {
     for (size_t i = 0; i < d->count; i++)
         for (Span rest = d->spans[order[i]]; rest.length > 1;) {
-            size_t room = (size_t)(p->room < 2 ? p->T : p->room), length = rest.length < room ? rest.length : room;
+            size_t room = (size_t)(p->room < 2 ? p->T : p->room),
+                   length = rest.length < room ? rest.length : room;
             bool teaches = documents_have_loss(d, rest.begin, length);
             if (teaches && p->room < 2) begin_sequence(p);
             if (teaches) add_piece(p, (Span){rest.begin, length});
-            rest.begin += length - 1, rest.length -= length - 1;
+            rest.begin += length - 1;
+            rest.length -= length - 1;
         }
 }
 
@@ -90,7 +99,8 @@ enum { WAITING = 64 }; /* documents among which the next sequence is looked for 
 /* Finds the reachable sums of document lengths, always with the first waiting document (subset
  * sum). last[sum] is the last document of such a subset, or -1. The loop runs backwards so that
  * no sum uses a document twice. */
-static void find_sums(int T, const Documents *d, int waiting, const size_t wait[waiting], int16_t last[T + 1]) {
+static void find_sums(int T, const Documents *d, int waiting, const size_t wait[waiting],
+                      int16_t last[T + 1]) {
     for (int sum = 0; sum <= T; sum++) last[sum] = -1;
     last[d->spans[wait[0]].length] = 0;
     for (int i = 1; i < waiting; i++) {
@@ -100,8 +110,10 @@ static void find_sums(int T, const Documents *d, int waiting, const size_t wait[
     }
 }
 
-/* With those that leave as little room as can be, together with the first of them, which has waited longest. */
-static void fill_sequence(Packing *p, const Documents *d, int *waiting, size_t wait[WAITING], int16_t last[p->T + 1]) {
+/* With those that leave as little room as can be, together with the first of them, which has waited
+ * longest. */
+static void fill_sequence(Packing *p, const Documents *d, int *waiting, size_t wait[WAITING],
+                          int16_t last[p->T + 1]) {
     bool chosen[WAITING] = {true};
     int sum = p->T, left = 0;
     find_sums(p->T, d, *waiting, wait, last);
@@ -138,7 +150,8 @@ static void pack(Source *s, const Reading *reading, Random random) {
 }
 
 Mixture mixture_open(int count, const char *const specs[], const Reading *reading, uint64_t seed) {
-    Mixture mixture = {.T = reading->T, .count = count, .no_shuffle = reading->no_shuffle, .seed = seed};
+    Mixture mixture = {
+        .T = reading->T, .count = count, .no_shuffle = reading->no_shuffle, .seed = seed};
     for (int i = 0; i < count; i++) {
         Source *source = &mixture.sources[i];
         *source = source_of(specs[i]);
@@ -153,7 +166,10 @@ Mixture mixture_open(int count, const char *const specs[], const Reading *readin
 void mixture_free(Mixture *mixture) {
     for (Source *s = mixture->sources; s < mixture->sources + mixture->count; s++) {
         documents_free(&s->documents);
-        free(s->path), free(s->first), free(s->pieces), free(s->order);
+        free(s->path);
+        free(s->first);
+        free(s->pieces);
+        free(s->order);
     }
     *mixture = (Mixture){0};
 }
@@ -177,8 +193,8 @@ static double weight_of(const Source *s) {
     return s->weight > 0 ? s->weight : (double)s->count * (s->epochs > 0 ? s->epochs : 1);
 }
 
-/* Each file is owed its share of a sequence; the one that is owed most has its turn, and pays a whole one. NULL: all
- * are read. */
+/* Each file is owed its share of a sequence; the one that is owed most has its turn, and pays a
+ * whole one. NULL: all are read. */
 static Source *next_source(Mixture *mixture) {
     double weights = 0;
     for (int i = 0; i < mixture->count; i++) weights += weight_of(&mixture->sources[i]);
@@ -199,17 +215,22 @@ static void begin_epoch(const Mixture *mixture, Source *s, size_t epoch) {
     make_order(mixture->no_shuffle, random, s->count, s->order);
 }
 
-/* The sequence's number, counted on over all epochs, is drawn; its order is made when it is read. */
+/* The sequence's number, counted on over all epochs, is drawn; its order is made when it is read.
+ */
 static bool advance(Mixture *mixture, Source **from) {
     *from = next_source(mixture);
     if (!*from) return false;
-    (*from)->drawn++, mixture->drawn++;
+    (*from)->drawn++;
+    mixture->drawn++;
     return true;
 }
 
 bool mixture_seek(Mixture *mixture, size_t drawn) {
-    for (Source *s = mixture->sources; s < mixture->sources + mixture->count; s++)
-        s->credit = 0, s->drawn = 0, s->epoch = SIZE_MAX;
+    for (Source *s = mixture->sources; s < mixture->sources + mixture->count; s++) {
+        s->credit = 0;
+        s->drawn = 0;
+        s->epoch = SIZE_MAX;
+    }
     mixture->drawn = 0;
     for (Source *from; mixture->drawn < drawn;)
         if (!advance(mixture, &from)) return false;
@@ -226,11 +247,16 @@ void mixture_sequence(const Mixture *mixture, const Source *source, size_t s, in
         const Span *piece = &source->pieces[p];
         size_t end = piece->begin + piece->length;
         for (size_t i = piece->begin; i < end; i++, t++) {
-            ids[t] = d->ids[i], counts[t] = i + 1 < end ? d->loss_weight[i + 1] : 0;
+            ids[t] = d->ids[i];
+            counts[t] = i + 1 < end ? d->loss_weight[i + 1] : 0;
             targets[t] = counts[t] > 0 ? d->ids[i + 1] : -1;
         }
     }
-    for (; t < mixture->T; t++) ids[t] = 0, targets[t] = -1, counts[t] = 0;
+    for (; t < mixture->T; t++) {
+        ids[t] = 0;
+        targets[t] = -1;
+        counts[t] = 0;
+    }
 }
 
 void mixture_next(Mixture *mixture, int B, int ids[B][mixture->T], int targets[B][mixture->T],
@@ -241,13 +267,16 @@ void mixture_next(Mixture *mixture, int B, int ids[B][mixture->T], int targets[B
             fail("the data are read as often as they may be, after %zu sequences", mixture->drawn);
         size_t number = from->drawn - 1, epoch = number / from->count;
         if (epoch != from->epoch) begin_epoch(mixture, from, epoch);
-        mixture_sequence(mixture, from, from->order[number % from->count], ids[b], targets[b], counts[b]);
+        mixture_sequence(mixture, from, from->order[number % from->count], ids[b], targets[b],
+                         counts[b]);
     }
 }
 
 /* ------------------------------------------------------------------ what there is */
 
-uint64_t fingerprint_mix(uint64_t fingerprint, uint64_t number) { return (fingerprint ^ number) * 0x100000001b3u; }
+uint64_t fingerprint_mix(uint64_t fingerprint, uint64_t number) {
+    return (fingerprint ^ number) * 0x100000001b3u;
+}
 
 uint64_t mixture_fingerprint(const Mixture *mixture) {
     uint64_t hash = fingerprint_mix(0xcbf29ce484222325u, (uint64_t)mixture->T);
@@ -277,9 +306,9 @@ void mixture_print(Mixture *mixture, size_t drawn) {
     table_row(&table, "data|documents|tokens|sequences|filled up|share|times read");
     for (const Source *s = mixture->sources; s < mixture->sources + mixture->count; s++) {
         char *path = as_cell(xstrndup(s->path, strlen(s->path)));
-        table_row(&table, "%s|%zu|%zu|%zu|%.1f %%|%.1f %%|%.2f", path, s->documents.count, s->documents.tokens,
-                  s->count, 100 * left_over(s, mixture->T), 100.0 * (double)s->drawn / (double)drawn,
-                  (double)s->drawn / (double)s->count);
+        table_row(&table, "%s|%zu|%zu|%zu|%.1f %%|%.1f %%|%.2f", path, s->documents.count,
+                  s->documents.tokens, s->count, 100 * left_over(s, mixture->T),
+                  100.0 * (double)s->drawn / (double)drawn, (double)s->drawn / (double)s->count);
         free(path);
     }
     table_print(&table, stdout);

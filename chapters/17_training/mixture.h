@@ -1,12 +1,12 @@
-/* Chapter 17: what a step reads. Documents of one or several files are packed into sequences of T tokens, and these are
- * drawn in an order that the seed decides.
+/* Chapter 17: what a step reads. Documents of one or several files are packed into sequences of T
+ * tokens, and these are drawn in an order that the seed decides.
  *
- *     packed     whole documents side by side, such that little room is left; it is filled up, with nothing to learn
- *                there. Or, if they may be cut, one behind the other without a gap. A token sees the documents before
- *                its own in the sequence, too, unless they are kept apart (step.h): BOS tells it where its own begins
- *     a mixture  each file has a weight: its share of the sequences. And how often it is read: that often at most, and
- *                then the others go on without it
- *     the order  a file's sequences in a new random order each time that it is read; or as they stand in the file
+ *     packed     whole documents side by side, such that little room is left; it is filled up, with
+ * nothing to learn there. Or, if they may be cut, one behind the other without a gap. A token sees
+ * the documents before its own in the sequence, too, unless they are kept apart (step.h): BOS tells
+ * it where its own begins a mixture  each file has a weight: its share of the sequences. And how
+ * often it is read: that often at most, and then the others go on without it the order  a file's
+ * sequences in a new random order each time that it is read; or as they stand in the file
  *
  * Where a run stands in all this is one number: how many sequences were drawn. */
 #ifndef MIXTURE_H
@@ -24,13 +24,13 @@ typedef struct {
     char *path;
     double weight, epochs; /* 0: not said */
     Documents documents;
-    size_t count, *first;  /* sequences, and where each begins in `pieces`: [count + 1] */
-    Span *pieces;          /* documents, or parts of them */
-    size_t limit;          /* sequences that may be drawn */
+    size_t count, *first; /* sequences, and where each begins in `pieces`: [count + 1] */
+    Span *pieces;         /* documents, or parts of them */
+    size_t limit;         /* sequences that may be drawn */
     /* where the run stands: */
-    double credit;         /* what is missing to its share */
+    double credit; /* what is missing to its share */
     size_t drawn, epoch;
-    size_t *order;         /* [count]: of this epoch */
+    size_t *order; /* [count]: of this epoch */
 } Source;
 
 typedef struct {
@@ -50,7 +50,8 @@ void mixture_free(Mixture *mixture);
  * again. */
 size_t mixture_whole(Mixture *mixture, bool only);
 
-/* The next B sequences. A target is the token that follows, and counts `counts`; -1 where there is nothing to learn. */
+/* The next B sequences. A target is the token that follows, and counts `counts`; -1 where there is
+ * nothing to learn. */
 void mixture_next(Mixture *mixture, int B, int ids[B][mixture->T], int targets[B][mixture->T],
                   float counts[B][mixture->T]);
 
@@ -58,15 +59,17 @@ void mixture_next(Mixture *mixture, int B, int ids[B][mixture->T], int targets[B
 void mixture_sequence(const Mixture *mixture, const Source *source, size_t s, int ids[mixture->T],
                       int targets[mixture->T], float counts[mixture->T]);
 
-/* From the beginning to where so many sequences are drawn. Returns false if there are not as many. */
+/* From the beginning to where so many sequences are drawn. Returns false if there are not as many.
+ */
 bool mixture_seek(Mixture *mixture, size_t drawn);
 
 /* A number that is another one for other data: other tokens, weights, lengths. */
 uint64_t mixture_fingerprint(const Mixture *mixture);
-uint64_t fingerprint_mix(uint64_t fingerprint, uint64_t number); /* FNV-1a, of numbers in place of bytes */
+uint64_t fingerprint_mix(uint64_t fingerprint,
+                         uint64_t number); /* FNV-1a, of numbers in place of bytes */
 
-/* A row for each file: documents, tokens, share of the run and how often it is read, if so many sequences are drawn.
- * The mixture stands at its beginning again. */
+/* A row for each file: documents, tokens, share of the run and how often it is read, if so many
+ * sequences are drawn. The mixture stands at its beginning again. */
 void mixture_print(Mixture *mixture, size_t drawn);
 
 #endif

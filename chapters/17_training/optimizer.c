@@ -9,10 +9,12 @@
 
 /* ------------------------------------------------------------------ AdamW */
 
-void adamw(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n], const float gradient[n],
-           int step, float rate, float beta1, float beta2, float eps, float decay) {
+void adamw(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
+           const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
+           float decay) {
     double b1 = beta1, b2 = beta2, kept = 1 - (double)rate * decay;
-    /* m and v begin as 0: after `step` steps the shares of all gradients add up to 1 - beta^step, and not to 1. */
+    /* m and v begin as 0: after `step` steps the shares of all gradients add up to 1 - beta^step,
+     * and not to 1. */
     double correction1 = 1 / (1 - pow(b1, step)), correction2 = 1 / (1 - pow(b2, step));
     for (size_t i = 0; i < n; i++) {
         double g = gradient[i];
@@ -40,7 +42,8 @@ static void polynomial(__typeof__(linear) *multiply, int n, float out[restrict n
     const double a = 3.4445, b = -4.7750, c = 2.0315;
     multiply(n, n, n, out, gram, gram, NULL);
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) out[i][j] = (float)(b * gram[i][j] + c * out[i][j] + (i == j ? a : 0));
+        for (int j = 0; j < n; j++)
+            out[i][j] = (float)(b * gram[i][j] + c * out[i][j] + (i == j ? a : 0));
 }
 
 /* x becomes (a I + b x x^T + c (x x^T)^2) x five times: of a singular value s that is
@@ -48,21 +51,28 @@ static void polynomial(__typeof__(linear) *multiply, int n, float out[restrict n
  * or a faster body of it: it multiplies with a transposed matrix, so x is at hand in both ways. */
 static void newton_schulz(__typeof__(linear) *multiply, int rows, int columns,
                           float x[restrict rows][columns]) {
-    const size_t width = (size_t)rows * sizeof(float), square = (size_t)rows * width, whole = (size_t)columns * width;
-    void *gram = xmalloc(square), *factor = xmalloc(square), *turned = xmalloc(whole), *next = xmalloc(whole);
+    const size_t width = (size_t)rows * sizeof(float), square = (size_t)rows * width,
+                 whole = (size_t)columns * width;
+    void *gram = xmalloc(square), *factor = xmalloc(square), *turned = xmalloc(whole),
+         *next = xmalloc(whole);
     transpose(rows, columns, turned, x);
     for (int step = 0; step < 5; step++) {
         multiply(rows, columns, rows, gram, x, x, NULL);
         polynomial(multiply, rows, factor, gram);
         multiply(columns, rows, rows, next, turned, factor, NULL);
         void *last = turned;
-        turned = next, next = last;
+        turned = next;
+        next = last;
         transpose(columns, rows, x, turned);
     }
-    free(gram), free(factor), free(turned), free(next);
+    free(gram);
+    free(factor);
+    free(turned);
+    free(next);
 }
 
-/* The sum of the squares of all singular values is that of all numbers: divided by its root, none is above 1. */
+/* The sum of the squares of all singular values is that of all numbers: divided by its root, none
+ * is above 1. */
 static void orthogonalize(__typeof__(linear) *multiply, int rows, int columns,
                           float x[restrict rows][columns]) {
     const double least = 1e-7;
@@ -78,7 +88,8 @@ void muon_with(__typeof__(linear) *multiply, int rows, int columns,
                const float gradient[rows][columns], float rate, float beta, float decay) {
     const bool tall = rows > columns; /* then it is turned: x x^T is as small as can be */
     const int high = tall ? columns : rows, wide = tall ? rows : columns;
-    const double b = beta, kept = 1 - (double)rate * decay, length = rate * sqrt(fmax(1, (double)rows / columns));
+    const double b = beta, kept = 1 - (double)rate * decay,
+                 length = rate * sqrt(fmax(1, (double)rows / columns));
     float(*x)[wide] = xmalloc((size_t)high * sizeof *x);
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c++) {
@@ -101,7 +112,9 @@ void muon(int rows, int columns, float weight[restrict rows][columns],
 
 /* ------------------------------------------------------------------ what each of them is for */
 
-bool uses_muon(const Tensor *tensor) { return tensor->rank == 2 && strncmp(tensor->name, "model.layers.", 13) == 0; }
+bool uses_muon(const Tensor *tensor) {
+    return tensor->rank == 2 && strncmp(tensor->name, "model.layers.", 13) == 0;
+}
 
 bool uses_weight_decay(const Tensor *tensor) { return tensor->rank >= 2; }
 
@@ -117,7 +130,8 @@ static double global_norm(int arrays, const size_t n[arrays], float *const gradi
     return sqrt(squares);
 }
 
-double clip_gradient(int arrays, const size_t n[arrays], float *const gradient[arrays], float max_norm) {
+double clip_gradient(int arrays, const size_t n[arrays], float *const gradient[arrays],
+                     float max_norm) {
     double norm = global_norm(arrays, n, gradient), factor = max_norm / (norm + 1e-6);
     if (factor >= 1) return norm;
     for (int a = 0; a < arrays; a++)
@@ -132,8 +146,10 @@ float learning_rate(int step, int warmup, int steps, float peak, float lowest) {
     return (float)(lowest + ((double)peak - lowest) * (1 + cos(M_PI * way)) / 2);
 }
 
-void microbatch_weights(int batches, int rows, float shares[batches], const int targets[batches][rows]) {
+void microbatch_weights(int batches, int rows, float shares[batches],
+                        const int targets[batches][rows]) {
     size_t all = count_targets((size_t)batches * (size_t)rows, targets[0]);
     for (int b = 0; b < batches; b++)
-        shares[b] = all ? (float)((double)count_targets((size_t)rows, targets[b]) / (double)all) : 0;
+        shares[b] =
+            all ? (float)((double)count_targets((size_t)rows, targets[b]) / (double)all) : 0;
 }

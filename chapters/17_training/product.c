@@ -12,14 +12,15 @@ static Matrix part(Matrix m, int r, int c) {
     return (Matrix){m.first + (size_t)r * m.row + (size_t)c * m.column, m.row, m.column};
 }
 
-/* ------------------------------------------------------------------ copies that lie as a tile reads them */
+/* --------------------------------------------------------- copies that lie as a tile reads them */
 
-/* to[r][c] = from(r, c), where the columns of `from` lie together: square by square they are turned into rows. What is
- * left at the ends is copied number by number. */
+/* to[r][c] = from(r, c), where the columns of `from` lie together: square by square they are turned
+ * into rows. What is left at the ends is copied number by number. */
 static void copy_transposed(int rows, int columns, size_t pitch, float to[][pitch], Matrix from) {
     int high = rows / LANES * LANES, wide = columns / LANES * LANES;
     for (int c = 0; c < wide; c += LANES)
-        for (int r = 0; r < high; r += LANES) transpose_square_to(&to[r][c], pitch, part(from, r, c).first, from.column);
+        for (int r = 0; r < high; r += LANES)
+            transpose_square_to(&to[r][c], pitch, part(from, r, c).first, from.column);
     for (int r = 0; r < rows; r++)
         for (int c = r < high ? wide : 0; c < columns; c++) to[r][c] = *part(from, r, c).first;
 }
@@ -27,16 +28,18 @@ static void copy_transposed(int rows, int columns, size_t pitch, float to[][pitc
 static void copy(bool round, int rows, int columns, size_t pitch, float to[][pitch], Matrix from) {
     if (from.column != 1) copy_transposed(rows, columns, pitch, to, from);
     else if (columns == NR) /* the compiler knows this length: no call */
-        for (int r = 0; r < rows; r++) memcpy(to[r], from.first + r * from.row, NR * sizeof *from.first);
+        for (int r = 0; r < rows; r++)
+            memcpy(to[r], from.first + r * from.row, NR * sizeof *from.first);
     else
-        for (int r = 0; r < rows; r++) memcpy(to[r], from.first + r * from.row, (size_t)columns * sizeof *from.first);
+        for (int r = 0; r < rows; r++)
+            memcpy(to[r], from.first + r * from.row, (size_t)columns * sizeof *from.first);
     for (int r = 0; r < rows && round; r++) bf16_round(columns, to[r]);
 }
 
 /* ------------------------------------------------------------------ the same in pairs of BF16 */
 
-/* Two neighbours in a sum, rounded to BF16: together they take the room of one float. A sum of odd length ends with a
- * zero. */
+/* Two neighbours in a sum, rounded to BF16: together they take the room of one float. A sum of odd
+ * length ends with a zero. */
 static float pair(Matrix m, int r, int c, int columns) {
     bf16 both[2] = {bf16_from_float(*part(m, r, c).first)};
     if (c + 1 < columns) both[1] = bf16_from_float(*part(m, r, c + 1).first);
@@ -45,7 +48,8 @@ static float pair(Matrix m, int r, int c, int columns) {
     return word;
 }
 
-/* LANES rows of LANES pairs each; or, where the columns of m lie together, LANES pairs of columns. */
+/* LANES rows of LANES pairs each; or, where the columns of m lie together, LANES pairs of columns.
+ */
 INLINE void load_pairs(Vector square[LANES], Matrix m) {
     UNROLLED
     for (int l = 0; l < LANES; l++)
@@ -60,7 +64,8 @@ INLINE void load_pairs(Vector square[LANES], Matrix m) {
 
 /* to[r * row + c * column] = the pair (r, 2 c), (r, 2 c + 1). One of the two steps is 1. */
 static void copy_pairs(int rows, int columns, float *to, size_t row, size_t column, Matrix from) {
-    int high = rows / LANES * LANES, wide = columns / (2 * LANES) * LANES, pairs = (columns + 1) / 2;
+    int high = rows / LANES * LANES, wide = columns / (2 * LANES) * LANES,
+        pairs = (columns + 1) / 2;
     for (int c = 0; c < wide; c += LANES)
         for (int r = 0; r < high; r += LANES) {
             Vector square[LANES];
@@ -68,10 +73,12 @@ static void copy_pairs(int rows, int columns, float *to, size_t row, size_t colu
             if ((from.column == 1) != (column == 1)) transpose_square(square);
             UNROLLED
             for (int l = 0; l < LANES; l++)
-                *(Vector *)(to + r * row + c * column + l * (column == 1 ? row : column)) = square[l];
+                *(Vector *)(to + r * row + c * column + l * (column == 1 ? row : column)) =
+                    square[l];
         }
     for (int r = 0; r < rows; r++)
-        for (int c = r < high ? wide : 0; c < pairs; c++) to[r * row + c * column] = pair(from, r, 2 * c, columns);
+        for (int c = r < high ? wide : 0; c < pairs; c++)
+            to[r * row + c * column] = pair(from, r, 2 * c, columns);
 }
 
 /* ------------------------------------------------------------------ the product */
@@ -87,14 +94,16 @@ static void copy_block(Factors f, int rows, int count, float block[][LDA], Matri
     else copy(f.round, rows, count, LDA, block, a);
 }
 
-/* A pair of b is one number above the other, for the sum goes down its columns: so b is read turned. */
+/* A pair of b is one number above the other, for the sum goes down its columns: so b is read
+ * turned. */
 static void copy_panel(Factors f, int count, int outs, float panel[][NR], Matrix b) {
     if (f.method->numbers == 2)
         copy_pairs(outs, count, panel[0], 1, NR, (Matrix){b.first, b.column, b.row});
     else copy(f.round, count, outs, NR, panel, b);
 }
 
-/* Multiplies all rows of a block with a panel, tile by tile: high tiles, and lower ones for the rows that are left. */
+/* Multiplies all rows of a block with a panel, tile by tile: high tiles, and lower ones for the
+ * rows that are left. */
 static void multiply_panel(const Method *method, int rows, int count, bool add, int N, float c[][N],
                            const float block[][LDA], const float panel[][NR]) {
     static const int heights[] = {MR, MR / 3, 1};
@@ -106,8 +115,8 @@ static void multiply_panel(const Method *method, int rows, int count, bool add, 
 }
 
 /* The last columns, fewer than a panel has: their sums are made in a copy that has as many. */
-static void multiply_edge(const Method *method, int rows, int outs, int count, bool add, int N, float c[][N],
-                          const float block[][LDA], const float panel[][NR]) {
+static void multiply_edge(const Method *method, int rows, int outs, int count, bool add, int N,
+                          float c[][N], const float block[][LDA], const float panel[][NR]) {
     float(*whole)[NR] = xmalloc((size_t)rows * sizeof *whole);
     for (int r = 0; r < rows && add; r++) memcpy(whole[r], c[r], (size_t)outs * sizeof **c);
     multiply_panel(method, rows, count, add, NR, whole, block, panel);
@@ -130,7 +139,7 @@ static void multiply_block(Factors f, int rows, int count, bool add, int N, floa
 }
 
 void matmul(DType factors, int M, int N, int K, bool add, float c[restrict M][N], Matrix a,
-                    Matrix b) {
+            Matrix b) {
     assert(factors == F32 || factors == BF16);
     const bool round = factors == BF16;
     const Factors f = {round && bf16_dots_pay() ? &bf16_pairs : gemm_method_for(F32), round};

@@ -1,6 +1,7 @@
-/* Chapter 17: matrix products as fast as can be multiplied, whichever way their factors lie: chapter 12's panels,
- * blocks and tiles. A linear layer's forward pass reads its weight along the rows, the gradient of its input along the
- * columns, and for the gradient of the weight the rows of both factors are what is summed over. */
+/* Chapter 17: matrix products as fast as can be multiplied, whichever way their factors lie:
+ * chapter 12's panels, blocks and tiles. A linear layer's forward pass reads its weight along the
+ * rows, the gradient of its input along the columns, and for the gradient of the weight the rows of
+ * both factors are what is summed over. */
 #ifndef PRODUCT_H
 #define PRODUCT_H
 
@@ -9,7 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A matrix, or a transposed one: its number (r, c) is first[r * row + c * column], and one of the two steps is 1. */
+/* A matrix, or a transposed one: its number (r, c) is first[r * row + c * column], and one of the
+ * two steps is 1. */
 typedef struct {
     const float *first;
     size_t row, column;
@@ -23,6 +25,6 @@ typedef struct {
  * they are multiplied, and some processors multiply them twice as fast. The sums stay float32, and
  * so do a and b themselves. */
 void matmul(DType factors, int M, int N, int K, bool add, float c[restrict M][N], Matrix a,
-                    Matrix b);
+            Matrix b);
 
 #endif

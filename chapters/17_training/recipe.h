@@ -6,13 +6,14 @@
 #include "common/safetensors.h"
 
 typedef struct {
-    const char *config, *model, *tokenizer, *out, *eval_data, *loss_after; /* NULL where nothing was said */
+    const char *config, *model, *tokenizer, *out, *eval_data,
+        *loss_after;    /* NULL where nothing was said */
     const char *prompt; /* "" */
     const char *data[OPTION_TIMES];
     int data_count;
     bool resume, split_documents, document_mask, no_shuffle, plot, bf16, matmul_bf16;
     int steps, warmup;       /* -1: not said, which depends on the data */
-    int batch_size, seq_len;       /* sequences, and their tokens; 0: not said */
+    int batch_size, seq_len; /* sequences, and their tokens; 0: not said */
     int threads;             /* 0: not said, which depends on the model */
     int save_every, eval_every, sample_every;
     float lr, muon_lr, min_lr, weight_decay, beta1, beta2, eps, max_grad_norm, loss_weight_else;

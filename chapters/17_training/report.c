@@ -20,13 +20,15 @@ extern char **environ;
 
 static const char header[] = "step,tokens,loss,norm,rate,seconds,validation\n";
 
-/* Copies the whole rows of the first `step` steps; a row that was cut off at the end is left out. */
+/* Copies the whole rows of the first `step` steps; a row that was cut off at the end is left out.
+ */
 static void copy_rows(const char *path, FILE *to, int step) {
     size_t length;
     if (step == 0 || !file_is_there(path)) return;
     char *text = file_read_regular(path, &length);
     for (char *row = text, *end; (end = strchr(row, '\n')); row = end + 1)
-        if (row != text && strtol(row, NULL, 10) <= step) fwrite(row, 1, (size_t)(end + 1 - row), to);
+        if (row != text && strtol(row, NULL, 10) <= step)
+            fwrite(row, 1, (size_t)(end + 1 - row), to);
     free(text);
 }
 
@@ -38,12 +40,16 @@ Report report_open(const char *folder, int step, int steps, double before) {
     output_close(&output);
     FILE *log = fopen(path, "ab");
     if (!log) fail("cannot write %s: %s", path, strerror(errno));
-    return (Report){.folder = folder, .log = log, .steps = steps, .before = before, .renews = isatty(STDERR_FILENO)};
+    return (Report){.folder = folder,
+                    .log = log,
+                    .steps = steps,
+                    .before = before,
+                    .renews = isatty(STDERR_FILENO)};
 }
 
 static void write_row(const Report *r, const Row *row) {
-    fprintf(r->log, "%d,%.0f,%.9g,%.6g,%.6g,%.3f,", row->step, row->step * r->tokens, row->loss, row->norm,
-            row->rate, r->before + r->seconds);
+    fprintf(r->log, "%d,%.0f,%.9g,%.6g,%.6g,%.3f,", row->step, row->step * r->tokens, row->loss,
+            row->norm, row->rate, r->before + r->seconds);
     if (!isnan(row->validation)) fprintf(r->log, "%.9g", row->validation);
     fputc('\n', r->log);
     errno = 0;
@@ -58,13 +64,15 @@ void report_close(Report *r) {
 
 /* ------------------------------------------------------------------ the line */
 
-/* Floating-point operations of training on B sequences of T tokens: 6 for each weight of a matrix and token, two
- * forward and four backward; and attention's, where a token meets itself and those before it, in the mean
- * (T + 1) / 2. */
+/* Floating-point operations of training on B sequences of T tokens: 6 for each weight of a matrix
+ * and token, two forward and four backward; and attention's, where a token meets itself and those
+ * before it, in the mean (T + 1) / 2. */
 static double training_operations(const Config *c, int B, int T) {
     double C = c->C, queries = (double)c->H * c->D, keys = (double)c->KV * c->D;
-    double layer = 2 * C * queries + 2 * C * keys + 3 * C * c->F, matrices = c->L * layer + (double)c->V * C;
-    double attention = 2 * queries * (T + 1) / 2; /* multiplications of a token: scores, and the sum of values */
+    double layer = 2 * C * queries + 2 * C * keys + 3 * C * c->F,
+           matrices = c->L * layer + (double)c->V * C;
+    double attention =
+        2 * queries * (T + 1) / 2; /* multiplications of a token: scores, and the sum of values */
     return 6.0 * B * T * (matrices + c->L * attention);
 }
 
@@ -73,7 +81,8 @@ void report_batch(Report *r, const Config *config, int B, int own, int T) {
     r->operations = training_operations(config, own, T);
 }
 
-/* Multiplies for some thousandths of a second, now and then: what a shared machine gives changes. */
+/* Multiplies for some thousandths of a second, now and then: what a shared machine gives changes.
+ */
 static void measure_peak(Report *r) {
     const double every = 2, start = seconds();
     if (r->measured && start < r->measured + every) return;
@@ -92,8 +101,9 @@ static const char *time_text(char text[static 32], double s) {
 static const char *line_text(char text[static 160], const Report *r, const Row *row) {
     char rate[RATE_TEXT], left[32];
     double a_second = r->done / r->seconds;
-    snprintf(text, 160, "step %d of %d   loss %.4f   %s tokens a second, %.0f %% of FMA peak   %s left", row->step,
-             r->steps, row->loss, rate_text(rate, a_second * r->tokens),
+    snprintf(text, 160,
+             "step %d of %d   loss %.4f   %s tokens a second, %.0f %% of FMA peak   %s left",
+             row->step, r->steps, row->loss, rate_text(rate, a_second * r->tokens),
              100 * a_second * r->operations * r->measuring / r->multiplied,
              time_text(left, (r->steps - row->step) / a_second));
     return text;
@@ -101,13 +111,15 @@ static const char *line_text(char text[static 160], const Report *r, const Row *
 
 void report_waits(const Report *r, int step) {
     char text[160];
-    snprintf(text, sizeof text, "step %d of %d at work   a step reads %.0f tokens", step + 1, r->steps, r->tokens);
+    snprintf(text, sizeof text, "step %d of %d at work   a step reads %.0f tokens", step + 1,
+             r->steps, r->tokens);
     if (step < r->steps) progress_bar((size_t)step, (size_t)r->steps, "%-90s", text);
 }
 
 void report_step(Report *r, const Row *row) {
     char text[160];
-    r->done++, r->seconds += row->seconds;
+    r->done++;
+    r->seconds += row->seconds;
     measure_peak(r);
     write_row(r, row);
     progress_bar((size_t)row->step, (size_t)r->steps, "%-90s", line_text(text, r, row));
@@ -137,8 +149,9 @@ static char *quoted(const char *name, const char *folder, const char *file) {
 }
 
 static bool gnuplot(char *style, char *data, char *validation, char *how) {
-    char *words[] = {"gnuplot", "-e", style, "-e", data, "-e", validation, "-e", how,
-                     ROOT "/chapters/17_training/loss.gp", NULL};
+    char *words[] = {"gnuplot", "-e",       style, "-e", data,
+                     "-e",      validation, "-e",  how,  ROOT "/chapters/17_training/loss.gp",
+                     NULL};
     pid_t child;
     int status;
     fflush(stdout);
@@ -147,11 +160,15 @@ static bool gnuplot(char *style, char *data, char *validation, char *how) {
 }
 
 void report_plot(const char *folder, bool validated) {
-    char *style = quoted("style", ROOT, "figures/style.gp"), *data = quoted("data", folder, "log.csv");
+    char *style = quoted("style", ROOT, "figures/style.gp"),
+         *data = quoted("data", folder, "log.csv");
     char *output = quoted("output", folder, "loss.svg");
     char *validation = validated ? "validation=1" : "";
     if (!gnuplot(style, data, validation, output))
-        printf("note: the loss was not drawn: gnuplot is missing, or could not (apt install gnuplot-nox)\n");
+        printf("note: the loss was not drawn: gnuplot is missing, or could not (apt install "
+               "gnuplot-nox)\n");
     else gnuplot(style, data, validation, "preview=1");
-    free(style), free(data), free(output);
+    free(style);
+    free(data);
+    free(output);
 }

@@ -10,7 +10,8 @@
 #include <string.h>
 
 static void take_path(char to[static FOLDER_PATH], const char *path) {
-    if (snprintf(to, FOLDER_PATH, "%s", path) >= FOLDER_PATH) fail("%.200s…: the path is too long", path);
+    if (snprintf(to, FOLDER_PATH, "%s", path) >= FOLDER_PATH)
+        fail("%.200s…: the path is too long", path);
 }
 
 /* The folder that a file lies in. */
@@ -40,20 +41,21 @@ static void open_tokenizer(Run *run) {
         fail("--tokenizer %s: no folder with a tokenizer.model, .json or .bin", r->tokenizer);
     run->tokenizer = tokenizer_open_any(run->tokenizer_folder);
     if (tokenizer_size(run->tokenizer) > run->config.V)
-        fail("the tokenizer has %d tokens, and %s a vocab_size of only %d", tokenizer_size(run->tokenizer),
-             run->config_path, run->config.V);
+        fail("the tokenizer has %d tokens, and %s a vocab_size of only %d",
+             tokenizer_size(run->tokenizer), run->config_path, run->config.V);
 }
 
 /* Settings that depend on the data. */
 static void complete_train_config(Run *run) {
     TrainConfig *r = &run->recipe;
     size_t whole = mixture_whole(&run->data, r->steps < 0) / (size_t)r->batch_size;
-    if (r->steps < 0 && whole == 0) fail("the data are fewer sequences than a --batch-size of %d", r->batch_size);
+    if (r->steps < 0 && whole == 0)
+        fail("the data are fewer sequences than a --batch-size of %d", r->batch_size);
     if (r->steps < 0) r->steps = whole < INT32_MAX / 2 ? (int)whole : INT32_MAX / 2;
     if (r->warmup < 0) r->warmup = r->steps / 20;
     if (r->warmup > r->steps)
-        fail("--warmup %d is longer than the %d step%s that the data are enough for", r->warmup, r->steps,
-             r->steps == 1 ? "" : "s");
+        fail("--warmup %d is longer than the %d step%s that the data are enough for", r->warmup,
+             r->steps, r->steps == 1 ? "" : "s");
     if (!mixture_seek(&run->data, (size_t)r->steps * (size_t)r->batch_size))
         fail("--steps %d: read as often as it is said, the data are enough for %zu", r->steps,
              run->data.drawn / (size_t)r->batch_size);
@@ -70,16 +72,22 @@ static void open_data(Run *run) {
     int context = config_context(&run->config), count;
     if (r->seq_len > context) fail("--seq-len %d: the model's context is %d", r->seq_len, context);
     if (!r->seq_len) r->seq_len = context < 512 ? context : 512;
-    Reading reading = {run->tokenizer, run->config.V, r->seq_len, r->split_documents, r->no_shuffle, r->loss_after, r->loss_weight_else};
+    Reading reading = {run->tokenizer, run->config.V, r->seq_len,         r->split_documents,
+                       r->no_shuffle,  r->loss_after, r->loss_weight_else};
     run->data = mixture_open(r->data_count, r->data, &reading, r->seed);
     if (r->loss_after && !reads_text(&run->data))
-        fail("--loss-after is for texts, and no --data is one: of a token file, its `learned` says what counts");
+        fail("--loss-after is for texts, and no --data is one: of a token file, its `learned` says "
+             "what counts");
     if (r->eval_data) run->eval_data = mixture_open(1, &r->eval_data, &reading, r->seed);
-    if (r->eval_data && (run->eval_data.sources[0].weight > 0 || run->eval_data.sources[0].epochs > 0))
-        fail("--eval-data %s: it has neither share nor epochs: all of it is read, each time", r->eval_data);
+    if (r->eval_data &&
+        (run->eval_data.sources[0].weight > 0 || run->eval_data.sources[0].epochs > 0))
+        fail("--eval-data %s: it has neither share nor epochs: all of it is read, each time",
+             r->eval_data);
     if (r->document_mask && (!run->tokenizer || !tokenizer_adds_bos(run->tokenizer)))
-        fail("--document-mask: there is no tokenizer that begins each document with BOS: nobody knows where one begins");
-    if (r->sample_every && !run->tokenizer) fail("--sample-every: there is no tokenizer to write with: --tokenizer DIR");
+        fail("--document-mask: there is no tokenizer that begins each document with BOS: nobody "
+             "knows where one begins");
+    if (r->sample_every && !run->tokenizer)
+        fail("--sample-every: there is no tokenizer to write with: --tokenizer DIR");
     if (r->sample_every) free(prompt_ids(&run->config, run->tokenizer, r->prompt, &count));
     complete_train_config(run);
 }
@@ -88,30 +96,33 @@ uint64_t run_fingerprint(const Run *run) {
     json_t *json = json_open(run->config_path);
     char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
     uint64_t fingerprint = mixture_fingerprint(&run->data);
-    for (const char *c = text; *c; c++) fingerprint = fingerprint_mix(fingerprint, (unsigned char)*c);
-    free(text), json_decref(json);
+    for (const char *c = text; *c; c++)
+        fingerprint = fingerprint_mix(fingerprint, (unsigned char)*c);
+    free(text);
+    json_decref(json);
     return fingerprint;
 }
 
-/* Several times a step the threads wait for each other, and on a busy machine each wait is some milliseconds: where the
- * step's products take no longer than that, one thread is faster alone. */
+/* Several times a step the threads wait for each other, and on a busy machine each wait is some
+ * milliseconds: where the step's products take no longer than that, one thread is faster alone. */
 static int threads_for(const Run *run) {
     double products = (double)run->gradients.count * run->recipe.batch_size * run->recipe.seq_len;
     return products > 1e8 ? thread_count() : 1;
 }
 
-void run_open(Run *run) {
+void trainer_open(Run *run) {
     TrainConfig *r = &run->recipe;
     if (r->batch_size < run->ranks.count)
-        fail("a --batch-size of %d sequence%s cannot be shared by %d ranks", r->batch_size, r->batch_size == 1 ? "" : "s",
-             run->ranks.count);
+        fail("a --batch-size of %d sequence%s cannot be shared by %d ranks", r->batch_size,
+             r->batch_size == 1 ? "" : "s", run->ranks.count);
     if (run->ranks.count > 1 && train_config_reads_standard_input(r))
         fail("-: of several ranks only the first has a standard input: name a file");
     run->dtype = r->bf16 ? BF16 : F32;
     open_config(run);
     open_tokenizer(run);
     open_data(run);
-    run->state = r->model ? state_of(&run->config, r->model) : state_new(&run->config, run->config_path, r->seed);
+    run->state = r->model ? state_of(&run->config, r->model)
+                          : state_new(&run->config, run->config_path, r->seed);
     run->gradients = parameters_new(&run->config);
     if (!r->threads) r->threads = threads_for(run);
     use_threads(r->threads);
@@ -121,14 +132,20 @@ void run_open(Run *run) {
                                r->threads < run->part.count ? r->threads : run->part.count);
     if (r->document_mask) workers_set_document_mask(&run->workers, tokenizer_bos(run->tokenizer));
     size_t numbers = size_mul((size_t)r->batch_size, (size_t)r->seq_len);
-    run->ids = xmalloc(size_mul(numbers, sizeof(int))), run->targets = xmalloc(size_mul(numbers, sizeof(int)));
+    run->ids = xmalloc(size_mul(numbers, sizeof(int)));
+    run->targets = xmalloc(size_mul(numbers, sizeof(int)));
     run->loss_weight = xmalloc(size_mul(numbers, sizeof(float)));
 }
 
-void run_close(Run *run) {
-    free(run->ids), free(run->targets), free(run->loss_weight);
-    workers_free(&run->workers), parameters_free(&run->gradients), state_free(&run->state);
-    mixture_free(&run->data), mixture_free(&run->eval_data);
+void trainer_close(Run *run) {
+    free(run->ids);
+    free(run->targets);
+    free(run->loss_weight);
+    workers_free(&run->workers);
+    parameters_free(&run->gradients);
+    state_free(&run->state);
+    mixture_free(&run->data);
+    mixture_free(&run->eval_data);
     if (run->tokenizer) tokenizer_close(run->tokenizer);
     config_free(&run->config);
 }

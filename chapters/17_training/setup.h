@@ -1,5 +1,5 @@
-/* Chapter 17: what a run needs, put together from the recipe: the model's shape, the tokenizer, the data, and
- * memory. */
+/* Chapter 17: what a run needs, put together from the recipe: the model's shape, the tokenizer, the
+ * data, and memory. */
 #ifndef SETUP_H
 #define SETUP_H
 
@@ -23,15 +23,15 @@ typedef struct {
     Parameters gradients;
     Workers workers;
     int *ids, *targets; /* [batch][length] */
-    float *loss_weight;      /* the same: how much each target counts */
-    ShardRange part;          /* of the batch, the sequences that this process computes */
+    float *loss_weight; /* the same: how much each target counts */
+    ShardRange part;    /* of the batch, the sequences that this process computes */
 } Run;
 
 /* A hash of the tokens of the data and of config.json. */
 uint64_t run_fingerprint(const Run *run);
 
 /* The recipe is completed by what the data decide. Or fail(). */
-void run_open(Run *run);
-void run_close(Run *run);
+void trainer_open(Run *run);
+void trainer_close(Run *run);
 
 #endif

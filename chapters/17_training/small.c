@@ -9,9 +9,19 @@
 
 /* ------------------------------------------------------------------ the world */
 
-enum { BEGIN, HAS, THE, WHO, END, ASKED, NAMES, THINGS = NAMES + 6 }; /* six of each; the last is WORDS - 1 */
+enum {
+    BEGIN,
+    HAS,
+    THE,
+    WHO,
+    END,
+    ASKED,
+    NAMES,
+    THINGS = NAMES + 6
+}; /* six of each; the last is WORDS - 1 */
 
-static const char *const words[WORDS] = {"", "has", "the", "Who", ".", "?", "Mia", "Tom", "Anna", "Ben", "Zoe", "Max",
+static const char *const words[WORDS] = {"",     "has", "the",  "Who",  ".",    "?",
+                                         "Mia",  "Tom", "Anna", "Ben",  "Zoe",  "Max",
                                          "ball", "hat", "kite", "ring", "book", "coin"};
 
 const char *word(int id) { return words[id]; }
@@ -27,15 +37,17 @@ typedef struct {
 } Owner;
 
 static Owner draw_owner(Random *random) {
-    return (Owner){random_between(random, NAMES, THINGS - 1), random_between(random, THINGS, WORDS - 1)};
+    return (Owner){random_between(random, NAMES, THINGS - 1),
+                   random_between(random, THINGS, WORDS - 1)};
 }
 
 void draw_text(Random *random, int ids[TEXT], int targets[TEXT]) {
     Owner one = draw_owner(random), other = draw_owner(random);
     while (other.name == one.name || other.thing == one.thing) other = draw_owner(random);
     Owner asked = random_between(random, 0, 1) ? one : other;
-    const int text[TEXT + 1] = {BEGIN, one.name, HAS, THE, one.thing, END, other.name, HAS, THE, other.thing, END,
-                                WHO, HAS, THE, asked.thing, ASKED, asked.name, END};
+    const int text[TEXT + 1] = {BEGIN,      one.name, HAS,         THE,         one.thing,  END,
+                                other.name, HAS,      THE,         other.thing, END,        WHO,
+                                HAS,        THE,      asked.thing, ASKED,       asked.name, END};
     memcpy(ids, text, TEXT * sizeof *ids);
     memcpy(targets, text + 1, TEXT * sizeof *targets);
 }
@@ -43,8 +55,15 @@ void draw_text(Random *random, int ids[TEXT], int targets[TEXT]) {
 /* ------------------------------------------------------------------ who learns */
 
 Hyperparameters llama_settings(int steps) {
-    return (Hyperparameters){.steps = steps, .warmup = steps / 20, .lr = 0.01f, .min_lr = 0.001f, .beta1 = 0.9f,
-                      .beta2 = 0.95f, .eps = 1e-5f, .decay = 0.1f, .max_norm = 1};
+    return (Hyperparameters){.steps = steps,
+                             .warmup = steps / 20,
+                             .lr = 0.01f,
+                             .min_lr = 0.001f,
+                             .beta1 = 0.9f,
+                             .beta2 = 0.95f,
+                             .eps = 1e-5f,
+                             .decay = 0.1f,
+                             .max_norm = 1};
 }
 
 /* Matrices begin as small random numbers, and norms change nothing yet. */
@@ -54,32 +73,51 @@ static void draw_weights(Parameters *w, uint64_t seed) {
         float *numbers = (float *)w->tensors[t].data;
         size_t n = tensor_count(&w->tensors[t]);
         for (size_t i = 0; i < n; i++)
-            numbers[i] = uses_weight_decay(&w->tensors[t]) ? (float)(random_normal(&random) / sqrt(w->config.C)) : 1;
+            numbers[i] = uses_weight_decay(&w->tensors[t])
+                             ? (float)(random_normal(&random) / sqrt(w->config.C))
+                             : 1;
     }
 }
 
 static float *zeros(size_t n) { return memset(xmalloc(n * sizeof(float)), 0, n * sizeof(float)); }
 
 TinyTrainer tiny_trainer_new(uint64_t seed) {
-    const Config config = {.C = 32, .L = 2, .H = 4, .KV = 2, .D = 8, .F = 64, .V = WORDS,
-                           .max_position_embeddings = TEXT, .rms_norm_eps = 1e-5, .tie_word_embeddings = true,
+    const Config config = {.C = 32,
+                           .L = 2,
+                           .H = 4,
+                           .KV = 2,
+                           .D = 8,
+                           .F = 64,
+                           .V = WORDS,
+                           .max_position_embeddings = TEXT,
+                           .rms_norm_eps = 1e-5,
+                           .tie_word_embeddings = true,
                            .rope = {.rope_theta = 10000, .factor = 1}};
-    TinyTrainer l = {.weights = parameters_new(&config), .gradients = parameters_new(&config),
-                 .activations = activations_new(&config, &reference_training_kernels, BATCH, TEXT), .random = {.state = seed + 1000}};
-    l.m = zeros(l.weights.count), l.v = zeros(l.weights.count);
+    TinyTrainer l = {.weights = parameters_new(&config),
+                     .gradients = parameters_new(&config),
+                     .activations =
+                         activations_new(&config, &reference_training_kernels, BATCH, TEXT),
+                     .random = {.state = seed + 1000}};
+    l.m = zeros(l.weights.count);
+    l.v = zeros(l.weights.count);
     draw_weights(&l.weights, seed);
     return l;
 }
 
 void tiny_trainer_free(TinyTrainer *l) {
-    parameters_free(&l->weights), parameters_free(&l->gradients), activations_free(&l->activations);
-    free(l->m), free(l->v);
+    parameters_free(&l->weights);
+    parameters_free(&l->gradients);
+    activations_free(&l->activations);
+    free(l->m);
+    free(l->v);
 }
 
-static void draw_batch(Random *random, bool rubbish, int ids[BATCH][TEXT], int targets[BATCH][TEXT]) {
+static void draw_batch(Random *random, bool rubbish, int ids[BATCH][TEXT],
+                       int targets[BATCH][TEXT]) {
     for (int b = 0; b < BATCH; b++) {
         draw_text(random, ids[b], targets[b]);
-        for (int t = 1; t < TEXT && rubbish; t++) ids[b][t] = targets[b][t - 1] = random_between(random, 1, WORDS - 1);
+        for (int t = 1; t < TEXT && rubbish; t++)
+            ids[b][t] = targets[b][t - 1] = random_between(random, 1, WORDS - 1);
     }
 }
 
@@ -89,8 +127,9 @@ static void take_step(TinyTrainer *l, const Hyperparameters *s, float rate) {
     for (int t = 0; t < w->tensor_count; t++) {
         const Tensor *tensor = &w->tensors[t];
         size_t n = tensor_count(tensor), first = (size_t)((const float *)tensor->data - w->numbers);
-        adamw(n, w->numbers + first, l->m + first, l->v + first, l->gradients.numbers + first, l->step, rate, s->beta1,
-              s->beta2, s->eps, s->decay_norms || uses_weight_decay(tensor) ? s->decay : 0);
+        adamw(n, w->numbers + first, l->m + first, l->v + first, l->gradients.numbers + first,
+              l->step, rate, s->beta1, s->beta2, s->eps,
+              s->decay_norms || uses_weight_decay(tensor) ? s->decay : 0);
     }
 }
 

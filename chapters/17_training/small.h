@@ -1,23 +1,28 @@
-/* Chapter 17: a small world, and a Llama of 19 thousand numbers that learns to speak of it: what the program, the
- * figures and the study of the settings train.
+/* Chapter 17: a small world, and a Llama of 19 thousand numbers that learns to speak of it: what
+ * the program, the figures and the study of the settings train.
  *
  *     Mia has the ball . Tom has the hat . Who has the hat ? Tom .
  *
- * Every text is like this one. Who has what is drawn, and what is asked; the answer follows from it. */
+ * Every text is like this one. Who has what is drawn, and what is asked; the answer follows from
+ * it. */
 #ifndef SMALL_H
 #define SMALL_H
 
 #include "16_backward/decoder_backward.h"
 #include "common/random.h"
 
-enum { TEXT = 17, BATCH = 16, WORDS = 18 }; /* words of a text to be foreseen; texts in a step; words in this world */
+enum {
+    TEXT = 17,
+    BATCH = 16,
+    WORDS = 18
+}; /* words of a text to be foreseen; texts in a step; words in this world */
 
 /* The hyperparameters. */
 typedef struct {
     int steps, warmup;
     float lr, min_lr, beta1, beta2, eps, decay, max_norm;
-    bool decay_norms; /* the norms' vectors, too */
-    int corrupt_every;            /* every so many steps the batch is of words in no order; 0: never */
+    bool decay_norms;  /* the norms' vectors, too */
+    int corrupt_every; /* every so many steps the batch is of words in no order; 0: never */
 } Hyperparameters;
 
 Hyperparameters llama_settings(int steps); /* Llama 2's, and a rate that suits this size */
@@ -34,7 +39,8 @@ typedef struct {
 TinyTrainer tiny_trainer_new(uint64_t seed); /* weights drawn at random */
 void tiny_trainer_free(TinyTrainer *learner);
 
-/* The next step: a batch, its gradients, clipping, AdamW. Gives the loss of the batch before it was learned from. */
+/* The next step: a batch, its gradients, clipping, AdamW. Gives the loss of the batch before it was
+ * learned from. */
 double tiny_trainer_step(TinyTrainer *learner, const Hyperparameters *settings);
 
 /* The mean loss over texts that are not learned from. */

@@ -1,9 +1,11 @@
-/* Short stories whose facts are known: what the course's model learned to read, and how well it did.
+/* Short stories whose facts are known: what the course's model learned to read, and how well it
+ * did.
  *
- * A story is a row of events in a small world: people go to places, and find, give, leave and take things. Every event
- * has conditions: no other event is written, and a text that tells of another contradicts itself. Every event has
- * wordings, and they serve both ways: to write it, and to read it in a text that somebody else wrote. Questions, which
- * follow the story, are events, too: their condition is that the answer is true. */
+ * A story is a row of events in a small world: people go to places, and find, give, leave and take
+ * things. Every event has conditions: no other event is written, and a text that tells of another
+ * contradicts itself. Every event has wordings, and they serve both ways: to write it, and to read
+ * it in a text that somebody else wrote. Questions, which follow the story, are events, too: their
+ * condition is that the answer is true. */
 #include "common/stories/words.h"
 #include "common/stories/world.h"
 #include "common/error.h"
@@ -19,8 +21,8 @@
 
 /* ------------------------------------------------------------------ wordings, written and read */
 
-/* $a $b a name, $A She or He, $h her or his, $k "a brave fox", $n "a red ball", $o "red ball", $t "ball", $c "red",
- * $p a place */
+/* $a $b a name, $A She or He, $h her or his, $k "a brave fox", $n "a red ball", $o "red ball", $t
+ * "ball", $c "red", $p a place */
 static const struct {
     What what;
     const char *text;
@@ -94,7 +96,7 @@ static bool is_girl(int name) { return name < GIRLS; }
 
 static void write_event(FILE *file, const char *text, const Event *event) {
     const char *colour = event->colour == NONE ? "" : colours[event->colour],
-        *thing = event->thing == NONE ? "" : things[event->thing];
+               *thing = event->thing == NONE ? "" : things[event->thing];
     for (; *text; text++) {
         if (*text != '$') {
             putc(*text, file);
@@ -123,11 +125,13 @@ static bool skip(const char **text, const char *word) {
     return true;
 }
 
-/* Moves *text past one of the words, and says which. A word that was read before in this event must be the same. */
+/* Moves *text past one of the words, and says which. A word that was read before in this event must
+ * be the same. */
 static bool skip_one(const char **text, int count, const char *const words[count], int *which) {
     for (int i = 0; i < count; i++) {
         const char *rest = *text;
-        if ((*which == NONE || *which == i) && skip(&rest, words[i]) && !isalpha((unsigned char)*rest))
+        if ((*which == NONE || *which == i) && skip(&rest, words[i]) &&
+            !isalpha((unsigned char)*rest))
             return *which = i, *text = rest, true;
     }
     return false;
@@ -143,25 +147,30 @@ static bool read_event(const char **text, const char *wording, const World *worl
     const char *rest = *text;
     for (; *wording; wording++) {
         bool found;
-        if (*wording != '$') found = *rest == *wording, rest += found;
-        else switch (*++wording) {
+        if (*wording != '$') {
+            found = *rest == *wording;
+            rest += found;
+        } else switch (*++wording) {
             case 'a': found = skip_one(&rest, COUNT(names), names, &event->a); break;
             case 'b': found = skip_one(&rest, COUNT(names), names, &event->b); break;
             case 'A':
-                event->a = world->last.a,
-                    found = event->a != NONE && skip(&rest, is_girl(event->a) ? "She" : "He");
+                event->a = world->last.a;
+                found = event->a != NONE && skip(&rest, is_girl(event->a) ? "She" : "He");
                 break;
             case 'h': found = skip(&rest, is_girl(event->a) ? "her" : "his"); break;
             case 'k':
-                found = skip(&rest, "a ") && skip_one(&rest, COUNT(manners), manners, &event->manner) &&
+                found = skip(&rest, "a ") &&
+                        skip_one(&rest, COUNT(manners), manners, &event->manner) &&
                         skip(&rest, " ") && skip_one(&rest, COUNT(kinds), kinds, &event->kind);
                 break;
-            case 'n': found = (skip(&rest, "an ") || skip(&rest, "a ")) && read_object(&rest, event); break;
+            case 'n':
+                found = (skip(&rest, "an ") || skip(&rest, "a ")) && read_object(&rest, event);
+                break;
             case 'o': found = read_object(&rest, event); break;
             case 't': found = skip_one(&rest, COUNT(things), things, &event->thing); break;
             case 'c': found = skip_one(&rest, COUNT(colours), colours, &event->colour); break;
             default: found = skip_one(&rest, COUNT(places), places, &event->place); break;
-        }
+            }
         if (!found) return false;
     }
     if (*rest && !isspace((unsigned char)*rest)) return false;
@@ -171,23 +180,34 @@ static bool read_event(const char **text, const char *wording, const World *worl
 
 /* ------------------------------------------------------------------ a story */
 
-static const Event nothing = {.a = NONE, .b = NONE, .manner = NONE, .kind = NONE, .colour = NONE, .thing = NONE,
+static const Event nothing = {.a = NONE,
+                              .b = NONE,
+                              .manner = NONE,
+                              .kind = NONE,
+                              .colour = NONE,
+                              .thing = NONE,
                               .place = NONE};
 static const World empty = {.last = {.a = NONE}};
 
 static int any(Random *random, int count) { return random_between(random, 0, count - 1); }
 
 enum { SCENE = 3 }; /* places of one story: few, so that its people meet */
-enum { LEAST_QUESTIONS = 4, MOST_QUESTIONS = 6 }; /* two people and a thing that nobody has leave room for six */
+enum {
+    LEAST_QUESTIONS = 4,
+    MOST_QUESTIONS = 6
+}; /* two people and a thing that nobody has leave room for six */
 
 /* An event of this kind that can happen, or one that cannot after many tries. */
 static Event choose_event(const World *world, What what, const int scene[SCENE], Random *random) {
     Event event;
     for (int tries = 0; tries < 100; tries++) {
-        event = nothing, event.what = what;
-        int a = any(random, world->people ? world->people : 1), b = any(random, world->people ? world->people : 1);
+        event = nothing;
+        event.what = what;
+        int a = any(random, world->people ? world->people : 1),
+            b = any(random, world->people ? world->people : 1);
         int object = any(random, world->objects ? world->objects : 1);
-        bool new_person = what == FIRST || what == ANOTHER, new_object = what == OWN || what == FIND;
+        bool new_person = what == FIRST || what == ANOTHER,
+             new_object = what == OWN || what == FIND;
         bool moves = what == BE || what == GO || what == GO_TOGETHER;
         event.a = new_person ? any(random, COUNT(names)) : world->person[a].name;
         event.b = world->people ? world->person[b].name : NONE;
@@ -195,8 +215,9 @@ static Event choose_event(const World *world, What what, const int scene[SCENE],
         event.kind = new_person ? any(random, COUNT(kinds)) : world->person[a].kind;
         event.colour = new_object ? any(random, COUNT(colours)) : world->object[object].colour;
         event.thing = new_object ? any(random, COUNT(things)) : world->object[object].thing;
-        event.place = moves ? scene[any(random, SCENE)]
-                            : what == WHERE_LEFT ? world->object[object].place : world->person[a].place;
+        event.place = moves                ? scene[any(random, SCENE)]
+                      : what == WHERE_LEFT ? world->object[object].place
+                                           : world->person[a].place;
         if (possible(world, &event)) break;
     }
     return event;
@@ -206,13 +227,15 @@ static Event choose_event(const World *world, What what, const int scene[SCENE],
 static const char *choose_wording(const World *world, const Event *event, Random *random) {
     for (;;) {
         int i = any(random, COUNT(wordings));
-        if (wordings[i].what == event->what && (!strstr(wordings[i].text, "$A") || world->last.a == event->a))
+        if (wordings[i].what == event->what &&
+            (!strstr(wordings[i].text, "$A") || world->last.a == event->a))
             return wordings[i].text;
     }
 }
 
 /* Whether it happened. */
-static bool tell(World *world, What what, const int scene[SCENE], const char *before, FILE *file, Random *random) {
+static bool tell(World *world, What what, const int scene[SCENE], const char *before, FILE *file,
+                 Random *random) {
     Event event = choose_event(world, what, scene, random);
     if (!possible(world, &event)) return false;
     fputs(before, file);
@@ -223,15 +246,18 @@ static bool tell(World *world, What what, const int scene[SCENE], const char *be
 
 static bool same_question(const Event *x, const Event *y) {
     bool of_person = x->what == WHERE_WHO || x->what == WHO_IS;
-    return x->what == y->what && (of_person ? x->a == y->a : x->colour == y->colour && x->thing == y->thing);
+    return x->what == y->what &&
+           (of_person ? x->a == y->a : x->colour == y->colour && x->thing == y->thing);
 }
 
 /* Each only once: who sees a question again learns to copy its first answer. */
-static void write_questions(const World *world, const int scene[SCENE], FILE *file, Random *random) {
+static void write_questions(const World *world, const int scene[SCENE], FILE *file,
+                            Random *random) {
     Event asked[MOST_QUESTIONS];
     int count = 0, wanted = random_between(random, LEAST_QUESTIONS, MOST_QUESTIONS);
     while (count < wanted) {
-        Event event = choose_event(world, (What)random_between(random, QUESTIONS, EVENTS - 1), scene, random);
+        Event event =
+            choose_event(world, (What)random_between(random, QUESTIONS, EVENTS - 1), scene, random);
         bool fresh = possible(world, &event);
         for (int i = 0; i < count; i++) fresh &= !same_question(&event, &asked[i]);
         if (!fresh) continue;
@@ -242,8 +268,9 @@ static void write_questions(const World *world, const int scene[SCENE], FILE *fi
 }
 
 static void write_story(FILE *file, Random *random) {
-    static const What plot[] = {GO, GO, GO, GO, GO_TOGETHER, GO_TOGETHER, FIND, FIND, MEET, MEET, LIKE, ASK, GIVE, GIVE,
-                                GIVE, LEAVE, LEAVE, TAKE, TAKE, FEEL};
+    static const What plot[] = {GO,   GO,    GO,    GO,   GO_TOGETHER, GO_TOGETHER, FIND,
+                                FIND, MEET,  MEET,  LIKE, ASK,         GIVE,        GIVE,
+                                GIVE, LEAVE, LEAVE, TAKE, TAKE,        FEEL};
     World world = empty;
     int scene[SCENE];
     for (int i = 0; i < SCENE; i++) scene[i] = any(random, COUNT(places));
@@ -257,7 +284,8 @@ static void write_story(FILE *file, Random *random) {
     if (world.objects == 0) tell(&world, OWN, scene, " ", file, random);
     for (int events = random_between(random, 0, random_between(random, 2, 10)); events > 0;) {
         events -= tell(&world, plot[any(random, COUNT(plot))], scene, " ", file, random);
-        if (world.last.what == GIVE && any(random, 2)) tell(&world, THANK, scene, " ", file, random);
+        if (world.last.what == GIVE && any(random, 2))
+            tell(&world, THANK, scene, " ", file, random);
     }
     tell(&world, END, scene, " ", file, random);
     write_questions(&world, scene, file, random);
@@ -273,7 +301,8 @@ typedef struct {
 /* The next event at *text, whether it is possible or not; false if it has none of the wordings. */
 static bool understand(const char **text, const World *world, Event *event) {
     for (int i = 0; i < COUNT(wordings); i++) {
-        *event = nothing, event->what = wordings[i].what;
+        *event = nothing;
+        event->what = wordings[i].what;
         if (read_event(text, wordings[i].text, world, event)) return complete(world, event), true;
     }
     return false;
@@ -288,8 +317,10 @@ static void judge_story(const char *text, int number, Score *score) {
         Event event;
         bool question = strncmp(text, "Question:", 9) == 0;
         bool right = understand(&text, &world, &event) && possible(&world, &event);
-        if (question) score->questions++, score->right += right;
-        else consistent &= right;
+        if (question) {
+            score->questions++;
+            score->right += right;
+        } else consistent &= right;
         if (right) {
             happen(&world, &event);
             continue;
@@ -301,7 +332,8 @@ static void judge_story(const char *text, int number, Score *score) {
         if (!next) break;
         text = next;
     }
-    score->stories++, score->consistent += consistent && world.ended;
+    score->stories++;
+    score->consistent += consistent && world.ended;
 }
 
 static void judge_file(const char *path) {
@@ -310,12 +342,15 @@ static void judge_file(const char *path) {
     Score score = {0};
     for (char *story; (story = rest);) {
         rest = strstr(story, "\n\n");
-        if (rest) *rest = '\0', rest += 2;
+        if (rest) {
+            *rest = '\0';
+            rest += 2;
+        }
         if (story[strspn(story, " \n")]) judge_story(story, score.stories + 1, &score);
     }
     if (score.stories == 0) fail("%s: there is no story", path);
-    printf("%d of %d stories are consistent, %d of %d questions are answered rightly\n", score.consistent,
-           score.stories, score.right, score.questions);
+    printf("%d of %d stories are consistent, %d of %d questions are answered rightly\n",
+           score.consistent, score.stories, score.right, score.questions);
     free(text);
 }
 
@@ -326,12 +361,14 @@ int main(int argc, char **argv) {
     const Option options[] = {
         {"count", "N", "how many stories to write; a blank line stands between them (1)", &count},
         {"seed", "S", "other stories for another seed (1)", &seed},
-        {"check", "FILE|-", "read stories instead, and judge their facts and their answers", &check},
+        {"check", "FILE|-", "read stories instead, and judge their facts and their answers",
+         &check},
     };
     only_options(argc, argv, "[--count N] [--seed S] | --check FILE|-",
-                 "Writes short stories with questions about them, or judges those of another.", COUNT(options),
-                 options);
-    if (check && (count || seed)) usage_error("--check judges stories, and writes none: no --count and no --seed");
+                 "Writes short stories with questions about them, or judges those of another.",
+                 COUNT(options), options);
+    if (check && (count || seed))
+        usage_error("--check judges stories, and writes none: no --count and no --seed");
     if (check) return judge_file(check), 0;
     Random random = {seed ? option_number("seed", seed, 0, ULONG_MAX) : 1};
     unsigned long stories = count ? option_number("count", count, 0, ULONG_MAX) : 1;

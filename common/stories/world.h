@@ -5,9 +5,31 @@
 #include <stdbool.h>
 
 typedef enum {
-    FIRST, ANOTHER, BE, OWN, FIND, GO, GO_TOGETHER, MEET, LIKE, ASK, GIVE, THANK, LEAVE, TAKE, FEEL, END,
-    WHO_HAS, WHERE_HELD, WHERE_LEFT, WHERE_WHO, WHO_IS, WHO_FOUND, COLOUR,
-    EVENTS, QUESTIONS = WHO_HAS
+    FIRST,
+    ANOTHER,
+    BE,
+    OWN,
+    FIND,
+    GO,
+    GO_TOGETHER,
+    MEET,
+    LIKE,
+    ASK,
+    GIVE,
+    THANK,
+    LEAVE,
+    TAKE,
+    FEEL,
+    END,
+    WHO_HAS,
+    WHERE_HELD,
+    WHERE_LEFT,
+    WHERE_WHO,
+    WHO_IS,
+    WHO_FOUND,
+    COLOUR,
+    EVENTS,
+    QUESTIONS = WHO_HAS
 } What;
 
 /* An event: indices of the words in words.h, NONE where the event has none. */
@@ -24,9 +46,13 @@ enum { PEOPLE = 3, OBJECTS = 2 };
 
 typedef struct {
     int people, objects;
-    struct { int name, manner, kind, place; } person[PEOPLE];
+    struct {
+        int name, manner, kind, place;
+    } person[PEOPLE];
     /* The owner and the finder are persons; the place is where it lies without an owner. */
-    struct { int colour, thing, owner, finder, place; } object[OBJECTS];
+    struct {
+        int colour, thing, owner, finder, place;
+    } object[OBJECTS];
     Event last;
     bool ended;
 } World;

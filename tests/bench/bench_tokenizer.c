@@ -2,8 +2,9 @@
  *
  *     bench_tokenizer MODEL TEXTS IDS
  *
- * TEXTS: of each text its length, then its bytes. IDS: of each its number of ids, then these. Every number is an int32
- * as this machine writes it. Printed are the seconds of the processor, without those of reading and writing. */
+ * TEXTS: of each text its length, then its bytes. IDS: of each its number of ids, then these. Every
+ * number is an int32 as this machine writes it. Printed are the seconds of the processor, without
+ * those of reading and writing. */
 #include "14_engine/tokenizers/tokenizer_any.h"
 #include "common/console.h"
 #include "common/error.h"
@@ -24,7 +25,8 @@ int main(int argc, char **argv) {
     double seconds = 0;
     for (size_t at = 0; at < length;) {
         int32_t text_length;
-        memcpy(&text_length, texts + at, sizeof text_length), at += sizeof text_length;
+        memcpy(&text_length, texts + at, sizeof text_length);
+        at += sizeof text_length;
         double start = processor_seconds();
         int *ids = tokenizer_encode(tokenizer, (size_t)text_length, texts + at, false, &count);
         seconds += processor_seconds() - start;
@@ -35,5 +37,6 @@ int main(int argc, char **argv) {
     }
     output_close(&output);
     printf("%.6f\n", seconds);
-    free(texts), tokenizer_close(tokenizer);
+    free(texts);
+    tokenizer_close(tokenizer);
 }

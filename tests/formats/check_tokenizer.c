@@ -1,10 +1,11 @@
-/* For tests/formats/check_tokenizers.py: answers questions about a tokenizer, without a word of judgement.
+/* For tests/formats/check_tokenizers.py: answers questions about a tokenizer, without a word of
+ * judgement.
  *
  *     check_tokenizer MODEL QUESTIONS ANSWERS
  *
- * A question is what is asked (0: the ids of a text, 1: those with special tokens, 2: the text of ids), the number of
- * bytes or ids, and these; its answer is the number of ids or bytes, and these. Every number is an int32 as this
- * machine writes it. */
+ * A question is what is asked (0: the ids of a text, 1: those with special tokens, 2: the text of
+ * ids), the number of bytes or ids, and these; its answer is the number of ids or bytes, and these.
+ * Every number is an int32 as this machine writes it. */
 #include "14_engine/tokenizers/tokenizer_any.h"
 #include "common/console.h"
 #include "common/error.h"
@@ -30,7 +31,8 @@ static void answer(FILE *to, const Tokenizer *tokenizer, int what, size_t size, 
     }
     fwrite(&(int32_t){(int32_t)count}, sizeof(int32_t), 1, to);
     fwrite(bytes ? bytes : (char *)ids, bytes ? 1 : sizeof *ids, count, to);
-    free(ids), free(bytes);
+    free(ids);
+    free(bytes);
 }
 
 int main(int argc, char **argv) {
@@ -41,10 +43,12 @@ int main(int argc, char **argv) {
     Output output = output_open(argv[3]);
     for (size_t at = 0; at < length;) {
         int32_t head[2];
-        memcpy(head, questions + at, sizeof head), at += sizeof head;
+        memcpy(head, questions + at, sizeof head);
+        at += sizeof head;
         answer(output.file, tokenizer, head[0], (size_t)head[1], questions + at);
         at += (size_t)head[1] * (head[0] == DECODE ? sizeof(int32_t) : 1);
     }
     output_close(&output);
-    free(questions), tokenizer_close(tokenizer);
+    free(questions);
+    tokenizer_close(tokenizer);
 }

@@ -1,7 +1,9 @@
-/* Conversations are what transformers' apply_chat_template makes of them, by the model's own template and by the forms
- * that have a name; Jinja is what its own library makes of it; and `llama --chat` talks so.
+/* Conversations are what transformers' apply_chat_template makes of them, by the model's own
+ * template and by the forms that have a name; Jinja is what its own library makes of it; and `llama
+ * --chat` talks so.
  *
- *     build/tests/test_chat [CASES.json]   other conversations than tests/golden/chat.json: see tests/golden/chat.py */
+ *     build/tests/test_chat [CASES.json]   other conversations than tests/golden/chat.json: see
+ * tests/golden/chat.py */
 #include "14_engine/chat/chat.h"
 #include "14_engine/chat/chat_templates.h"
 #include "14_engine/tokenizers/tokenizer_any.h"
@@ -31,7 +33,8 @@ static size_t messages_of(const json_t *c, Message messages[static MOST_MESSAGES
     size_t count = 0;
     if (system) messages[count++] = (Message){"system", system};
     for (size_t i = 0; i < json_array_size(said_in_turn); i++)
-        messages[count++] = (Message){roles[i % 2], json_string_value(json_array_get(said_in_turn, i))};
+        messages[count++] =
+            (Message){roles[i % 2], json_string_value(json_array_get(said_in_turn, i))};
     return count;
 }
 
@@ -41,8 +44,11 @@ static const char *text_in(const json_t *object, const char *key) {
 
 static Template template_of(const json_t *golden, const json_t *c) {
     const json_t *t = json_object_get(json_object_get(golden, "templates"), text_in(c, "family"));
-    return (Template){.path = text_in(c, "family"), .source = text_in(t, "source"), .bos = text_in(t, "bos"),
-                      .eos = text_in(t, "eos"), .date = text_in(c, "date")};
+    return (Template){.path = text_in(c, "family"),
+                      .source = text_in(t, "source"),
+                      .bos = text_in(t, "bos"),
+                      .eos = text_in(t, "eos"),
+                      .date = text_in(c, "date")};
 }
 
 /* The day on which this runs, by another program's clock. */
@@ -53,8 +59,10 @@ static void read_today(char today[static 32]) {
     pclose(clock);
 }
 
-/* "<today>" stands where a template asks the clock; it may have been midnight, so either day will do. */
-static void assert_writes(const Template *template, size_t count, const Message messages[count], const char *expected) {
+/* "<today>" stands where a template asks the clock; it may have been midnight, so either day will
+ * do. */
+static void assert_writes(const Template *template, size_t count, const Message messages[count],
+                          const char *expected) {
     char day[2][32], with_day[8192];
     const char *gap = strstr(expected, "<today>");
     if (gap) read_today(day[0]);
@@ -68,18 +76,24 @@ static void assert_writes(const Template *template, size_t count, const Message 
         const char *right = gap ? with_day : expected;
         same = got.length == strlen(right) && memcmp(got.letters, right, got.length) == 0;
     }
-    if (!same) fail_msg("%s writes\n%.*s\nnot\n%s", template->path, (int)got.length, got.letters, expected);
+    if (!same)
+        fail_msg("%s writes\n%.*s\nnot\n%s", template->path, (int)got.length, got.letters,
+                 expected);
     rendered_free(&got);
 }
 
 static const Template *refused_template;
 static const Message *refused_messages;
 static size_t refused_count;
-static void render_what_is_refused(void) { template_render(refused_template, refused_count, refused_messages); }
+static void render_what_is_refused(void) {
+    template_render(refused_template, refused_count, refused_messages);
+}
 
-static void assert_template_refuses(const Template *template, size_t count, const Message messages[count],
-                                    const char *words) {
-    refused_template = template, refused_messages = messages, refused_count = count;
+static void assert_template_refuses(const Template *template, size_t count,
+                                    const Message messages[count], const char *words) {
+    refused_template = template;
+    refused_messages = messages;
+    refused_count = count;
     assert_refused(render_what_is_refused, words);
 }
 
@@ -103,7 +117,9 @@ static void conversations_are_the_templates(void **state) {
         const char *expected = text_in(c, "text");
         const ChatTemplate *form = form_if_any(template.path);
         if (!expected) { /* a template may want users and assistants in turn, or no system */
-            if (refused++ < 20) assert_template_refuses(&template, count, messages, "it refuses this conversation: ");
+            if (refused++ < 20)
+                assert_template_refuses(&template, count, messages,
+                                        "it refuses this conversation: ");
             continue;
         }
         assert_writes(&template, count, messages, expected);
@@ -112,11 +128,12 @@ static void conversations_are_the_templates(void **state) {
         assert_writes(&template, count, messages, expected);
         by_form++;
     }
-    print_message("%zu conversations, %zu by forms with a name too, %zu refused\n", json_array_size(cases), by_form,
-                  refused);
+    print_message("%zu conversations, %zu by forms with a name too, %zu refused\n",
+                  json_array_size(cases), by_form, refused);
     assert_true(by_form > json_array_size(cases) / 2 && refused > 0);
     for (int f = 0; chat_template_at(f); f++)
-        assert_non_null(json_object_get(json_object_get(golden, "templates"), chat_template_at(f)->name));
+        assert_non_null(
+            json_object_get(json_object_get(golden, "templates"), chat_template_at(f)->name));
     json_decref(golden);
 }
 
@@ -131,17 +148,19 @@ static void their_tokens_are_transformers(void **state) {
         const json_t *c = json_array_get(cases, i), *right = json_object_get(c, "ids");
         if (strcmp(open, text_in(c, "tokenizer")) != 0) {
             if (tokenizer) tokenizer_close(tokenizer);
-            tokenizer = tokenizer_open_any(AT("%s/tests/golden/%s", ROOT, open = text_in(c, "tokenizer")));
+            tokenizer =
+                tokenizer_open_any(AT("%s/tests/golden/%s", ROOT, open = text_in(c, "tokenizer")));
         }
         Message messages[MOST_MESSAGES];
         size_t count, said_count = messages_of(c, messages);
         Chat chat = {.tokenizer = tokenizer, .template = template_of(golden, c)};
         int *ids = chat_tokens(&chat, said_count, messages, &count);
         bool same = count == json_array_size(right);
-        for (size_t t = 0; same && t < count; t++) same = ids[t] == json_integer_value(json_array_get(right, t));
+        for (size_t t = 0; same && t < count; t++)
+            same = ids[t] == json_integer_value(json_array_get(right, t));
         if (!same)
-            fail_msg("%s, %s, \"%s\": %zu tokens, not transformers' %zu", open, text_in(c, "family"),
-                     messages[0].content, count, json_array_size(right));
+            fail_msg("%s, %s, \"%s\": %zu tokens, not transformers' %zu", open,
+                     text_in(c, "family"), messages[0].content, count, json_array_size(right));
         free(ids);
     }
     tokenizer_close(tokenizer);
@@ -163,88 +182,137 @@ static void expressions_are_jinjas(void **state) {
         {"{{ 'yes' if 1 < 2 and not 2 <= 1 or x.y else z.y }}", "yes"},
         {"{{ 'a' if false }}|{{ ('b' if 0 else 'c') ~ 'd' }}", "|cd"},
         {"{{ 1 if false else 2 if false else 3 }}", "3"},
-        {"{{ 'user' in ['user', 'tool'] }} {{ 'x' not in 'user' }} {{ 'role' in messages[0] }} "
-         "{{ 'tool' in messages[0] }}", "True True True False"},
-        {"{{ messages | length }} {{ messages[-1].content }} {{ messages[1:] | length }} {{ messages[:-1] | length }} "
-         "{{ messages[5:]|length }}", "3 Who? 2 2 0"},
-        {"{{ messages[9] is defined }} {{ nothing is undefined }} {{ messages[0].role is string }} {{ tools is none }} "
-         "{{ messages is not none }}", "False True True True True"},
-        {"[{{ messages[0]['content'] | trim }}{{ messages[0].content.lstrip() }}{{ messages[0].content.rstrip() }}]",
+        {"{{ 'user' in ['user', 'tool'] }} {{ 'x' not in 'user' }} {{ 'role' in messages[0] }} {{ "
+         "'tool' in messages[0] }}",
+         "True True True False"},
+        {"{{ messages | length }} {{ messages[-1].content }} {{ messages[1:] | length }} {{ "
+         "messages[:-1] | length }} {{ messages[5:]|length }}",
+         "3 Who? 2 2 0"},
+        {"{{ messages[9] is defined }} {{ nothing is undefined }} {{ messages[0].role is string }} "
+         "{{ tools is none }} {{ messages is not none }}",
+         "False True True True True"},
+        {"[{{ messages[0]['content'] | trim }}{{ messages[0].content.lstrip() }}{{ "
+         "messages[0].content.rstrip() }}]",
          "[Hello!Hello!  Hello!]"},
-        {"{{ messages[0].role | upper }} {{ 'ASK' | title }} {{ 'ASK me' | lower }} {{ 'abc' | capitalize }}",
+        {"{{ messages[0].role | upper }} {{ 'ASK' | title }} {{ 'ASK me' | lower }} {{ 'abc' | "
+         "capitalize }}",
          "USER Ask ask me Abc"},
-        {"{{ 'a,b,c'.split(',')[1] }}{{ 'abc'.startswith('ab') }}{{ 'abc'.endswith('ab') }}", "bTrueFalse"},
-        {"{{ (messages | selectattr('role', 'equalto', 'user') | list)[-1].content }} "
-         "{{ messages | rejectattr('role', '==', 'user') | list | length }}", "Who? 1"},
-        {"{{ nothing | default('d') }} {{ messages[0].get('x', 'y') }} {{ messages[0].get('x') is none }}", "d y True"},
-        {"{{ '🦙é' | length }} {{ 'x' == 'x' != false }} {{ 1 == true }} {{ messages[0] == messages[0] }} "
-         "{{ messages[0] == messages[1] }}", "2 True True True False"},
+        {"{{ 'a,b,c'.split(',')[1] }}{{ 'abc'.startswith('ab') }}{{ 'abc'.endswith('ab') }}",
+         "bTrueFalse"},
+        {"{{ (messages | selectattr('role', 'equalto', 'user') | list)[-1].content }} {{ messages "
+         "| rejectattr('role', '==', 'user') | list | length }}",
+         "Who? 1"},
+        {"{{ nothing | default('d') }} {{ messages[0].get('x', 'y') }} {{ messages[0].get('x') is "
+         "none }}",
+         "d y True"},
+        {"{{ '🦙é' | length }} {{ 'x' == 'x' != false }} {{ 1 == true }} {{ messages[0] == "
+         "messages[0] }} {{ messages[0] == messages[1] }}",
+         "2 True True True False"},
         {"{{- ' a ' -}} {{ 'b' }}", " a b"},
         {"  {% if true %}\n  x\n  {% endif %}\ny\n", "  x\ny"},
         {"{# one #}\na{# two -#}  \n b", "ab"},
         {"a {%- if true -%} b {%- endif %} c", "ab c"},
         {"a\n {%+ if true %}b{% endif %}", "a\n b"},
-        {"{% if false %}{{ nothing.at.all }}{% for x in none %}{% endfor %}{{ raise_exception('no') }}{% elif 1 %}"
-         "x{% else %}y{% endif %}", "x"},
-        {"{% for m in messages %}{{ loop.index }}{{ loop.index0 }}{{ loop.first }}{{ loop.last }} {% endfor %}",
+        {"{% if false %}{{ nothing.at.all }}{% for x in none %}{% endfor %}{{ "
+         "raise_exception('no') }}{% elif 1 %}"
+         "x{% else %}y{% endif %}",
+         "x"},
+        {"{% for m in messages %}{{ loop.index }}{{ loop.index0 }}{{ loop.first }}{{ loop.last }} "
+         "{% endfor %}",
          "10TrueFalse 21FalseFalse 32FalseTrue "},
-        {"{% for m in messages %}{% for n in messages %}{{ loop.index }}{% endfor %}{{ loop.index }} {% endfor %}",
+        {"{% for m in messages %}{% for n in messages %}{{ loop.index }}{% endfor %}{{ loop.index "
+         "}} {% endfor %}",
          "1231 1232 1233 "},
-        {"{% for m in [] %}a{% else %}b{% endfor %}{% for m in [1] %}a{% else %}b{% endfor %}", "ba"},
-        {"{% set a = 1 %}{% for m in [1, 2] %}{% set a = a + m %}{{ a }}{% endfor %}{{ a }}", "231"},
-        {"{% set n = namespace(a=1) %}{% for m in [1, 2] %}{% set n.a = n.a + m %}{% endfor %}{{ n.a }}", "4"},
-        {"{% if true %}{% set messages = messages[1:] %}{% endif %}{{ messages[0].content }}", "Hi."},
+        {"{% for m in [] %}a{% else %}b{% endfor %}{% for m in [1] %}a{% else %}b{% endfor %}",
+         "ba"},
+        {"{% set a = 1 %}{% for m in [1, 2] %}{% set a = a + m %}{{ a }}{% endfor %}{{ a }}",
+         "231"},
+        {"{% set n = namespace(a=1) %}{% for m in [1, 2] %}{% set n.a = n.a + m %}{% endfor %}{{ "
+         "n.a }}",
+         "4"},
+        {"{% if true %}{% set messages = messages[1:] %}{% endif %}{{ messages[0].content }}",
+         "Hi."},
         {"{% generation %}a{% endgeneration %}\r\nb\r\nc\r\n", "ab\nc"},
         {"{{ '{{ }}' }}{{ \"%}\" }}", "{{ }}%}"},
         /* What is not taken need not be known: here templates have what they do with tools. */
-        {"{% if false %}{% for k, v in tools.items() %}{{ {'a': 1}.b | frobnicate(indent=4) }}{% else %}{% endfor %}"
-         "{% set q %}x{% endset %}{{ \"}}\" ~ '%}' }}{% call(x) f() %}{% endcall %}{% elif 1 %}y{% endif %}", "y"},
-        {"{% for m in messages if m.role == 'user' %}{{ loop.index }}{{ loop.last }}{{ m.content }}{% endfor %}",
+        {"{% if false %}{% for k, v in tools.items() %}{{ {'a': 1}.b | frobnicate(indent=4) }}{% "
+         "else %}{% endfor %}"
+         "{% set q %}x{% endset %}{{ \"}}\" ~ '%}' }}{% call(x) f() %}{% endcall %}{% elif 1 %}y{% "
+         "endif %}",
+         "y"},
+        {"{% for m in messages if m.role == 'user' %}{{ loop.index }}{{ loop.last }}{{ m.content "
+         "}}{% endfor %}",
          "1False Hello! 2TrueWho?"},
-        {"{% for m in messages if m.role == 'tool' %}x{% else %}a{% endfor %}{% for m in nothing if m.x %}x{% else %}"
-         "b{% endfor %}", "ab"},
+        {"{% for m in messages if m.role == 'tool' %}x{% else %}a{% endfor %}{% for m in nothing "
+         "if m.x %}x{% else %}"
+         "b{% endfor %}",
+         "ab"},
         {"{% for m in messages %}{{ loop.revindex }}{{ loop.previtem.role if not loop.first }}"
-         "{{ loop.nextitem.role if not loop.last }},{% endfor %}", "3assistant,2useruser,1assistant,"},
-        {"{% for m in messages[::-1] %}{{ m.role }}{% endfor %}{% for i in range(1, 3) %}{{ i }}{% endfor %}"
-         "{{ range(2) | length }}", "userassistantuser122"},
-        {"{{ 'b' in ('a', 'b') }}{{ ('a', 'b')[1] }}{{ (1,) | length }}{{ () | length }}{{ ('a') }}", "Trueb10a"},
-        {"{% set d = {'user': 'U', \"x\": 1 if 0 else 2,} %}{{ d[messages[0].role] }}{{ d.x }}{{ d.get('y', 3) }}"
-         "{{ {} is mapping }}{{ 1 if {} else 0 }}", "U23True0"},
+         "{{ loop.nextitem.role if not loop.last }},{% endfor %}",
+         "3assistant,2useruser,1assistant,"},
+        {"{% for m in messages[::-1] %}{{ m.role }}{% endfor %}{% for i in range(1, 3) %}{{ i }}{% "
+         "endfor %}"
+         "{{ range(2) | length }}",
+         "userassistantuser122"},
+        {"{{ 'b' in ('a', 'b') }}{{ ('a', 'b')[1] }}{{ (1,) | length }}{{ () | length }}{{ ('a') "
+         "}}",
+         "Trueb10a"},
+        {"{% set d = {'user': 'U', \"x\": 1 if 0 else 2,} %}{{ d[messages[0].role] }}{{ d.x }}{{ "
+         "d.get('y', 3) }}"
+         "{{ {} is mapping }}{{ 1 if {} else 0 }}",
+         "U23True0"},
         {"{{ 'a.b.c'.replace('.', '') }}{{ 'xax' | replace('x', 'bb') }}{{ ['a', 1] | join('-') }}"
-         "{{ 'a,b,c'.split(',', 1) | join(' ') }}", "abcbbabba-1a b,c"},
-        {"[{{ '\n\na b\n'.strip('\n') }}{{ 'xxax'.lstrip('x') }}{{ 'xyaxy'.rstrip('yx') }}{{ 'éaé'.strip('é') }}"
-         "{{ 'éaè'.strip('é') }}]", "[a baxxyaaaè]"},
-        {"{% set x %}a{{ 1 }}{% if true %}b{% endif %}{% endset %}[{{ x }}{{ x | length }}]{% set y %}{% endset %}"
-         "[{{ y }}]", "[a1b3][]"},
-        {"{% macro f(a, b='B', c=none) %}[{{ a }}{{ b }}{{ c }}]{% endmacro %}{{ f('x') }}{{ f('x', c=1) }}"
-         "{{ f('x', 'y') ~ '!' }}", "[xBNone][xB1][xyNone]!"},
-        {"{% macro f(n) %}{{ n }}{% if n > 0 %}{{ f(n - 1) }}{% endif %}{{ m is defined }}{% endmacro %}"
-         "{% for m in [1] %}{{ f(1) }}{% endfor %}", "10FalseFalse"},
-        {"{{ 'x' in nothing }}{{ none | selectattr('a', 'equalto', 'b') | list | length }}{{ 'user'.title() }}",
+         "{{ 'a,b,c'.split(',', 1) | join(' ') }}",
+         "abcbbabba-1a b,c"},
+        {"[{{ '\n\na b\n'.strip('\n') }}{{ 'xxax'.lstrip('x') }}{{ 'xyaxy'.rstrip('yx') }}{{ "
+         "'éaé'.strip('é') }}"
+         "{{ 'éaè'.strip('é') }}]",
+         "[a baxxyaaaè]"},
+        {"{% set x %}a{{ 1 }}{% if true %}b{% endif %}{% endset %}[{{ x }}{{ x | length }}]{% set "
+         "y %}{% endset %}"
+         "[{{ y }}]",
+         "[a1b3][]"},
+        {"{% macro f(a, b='B', c=none) %}[{{ a }}{{ b }}{{ c }}]{% endmacro %}{{ f('x') }}{{ "
+         "f('x', c=1) }}"
+         "{{ f('x', 'y') ~ '!' }}",
+         "[xBNone][xB1][xyNone]!"},
+        {"{% macro f(n) %}{{ n }}{% if n > 0 %}{{ f(n - 1) }}{% endif %}{{ m is defined }}{% "
+         "endmacro %}"
+         "{% for m in [1] %}{{ f(1) }}{% endfor %}",
+         "10FalseFalse"},
+        {"{{ 'x' in nothing }}{{ none | selectattr('a', 'equalto', 'b') | list | length }}{{ "
+         "'user'.title() }}",
          "False0User"},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
-        assert_writes(&(Template){.path = cases[i][0], .source = cases[i][0]}, COUNT(hello), hello, cases[i][1]);
+        assert_writes(&(Template){.path = cases[i][0], .source = cases[i][0]}, COUNT(hello), hello,
+                      cases[i][1]);
 }
 
 static void what_is_no_jinja_is_refused(void **state) {
     (void)state;
     static char deep[4000];
-    memset(deep, '(', sizeof deep - 1), memcpy(deep, "{{ ", 3);
+    memset(deep, '(', sizeof deep - 1);
+    memcpy(deep, "{{ ", 3);
     static const char *const cases[][2] = {
-        {"{% macro x() %}", "without its endmacro"}, {"{% set x %}", "without its endset"},
+        {"{% macro x() %}", "without its endmacro"},
+        {"{% set x %}", "without its endset"},
         {"a\n\n{{ f(1) }}", "line 3: f(…) is not known here"},
-        {"{{ 'a' | frobnicate }}", "the filter frobnicate"}, {"{{ 'a'.frob() }}", ".frob(…) is not known here"},
+        {"{{ 'a' | frobnicate }}", "the filter frobnicate"},
+        {"{{ 'a'.frob() }}", ".frob(…) is not known here"},
         {"{{ 1 is prime }}", "\"is prime\""},
         {"{{ nothing.at }}", "there is nothing of which \"at\" could be asked"},
         {"{{ 'a' + 1 }}", "neither two texts nor two numbers"},
-        {"{{ 'a' + nothing }}", "neither two texts"}, {"{{ messages }}", "a list or an object is to be printed"},
+        {"{{ 'a' + nothing }}", "neither two texts"},
+        {"{{ messages }}", "a list or an object is to be printed"},
         {"{{ 'a }}", "a text without its end"},
-        {"{{ 'a' ", "\"}}\" should stand"}, {"{% if true %}", "an if without its endif"},
+        {"{{ 'a' ", "\"}}\" should stand"},
+        {"{% if true %}", "an if without its endif"},
         {"{% for x in messages %}", "a for without its endfor"},
         {"{% filter upper %}{% endfilter %}", "line 1: {% filter %} is not known here"},
         {"{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "over 100 parts"},
-        {"{{ {1: 2} }}", "an object with a name that is no text"}, {"{{ 'it is'.title() }}", "title of one word"},
+        {"{{ {1: 2} }}", "an object with a name that is no text"},
+        {"{{ 'it is'.title() }}", "title of one word"},
         {"{{ 'É' | lower }}", "ASCII"},
         {"{% for k, v in messages %}{% endfor %}", "\"in\" should stand at \", v in"},
         {"{% for x in messages if x.y %}", "a for without its endfor"},
@@ -252,17 +320,23 @@ static void what_is_no_jinja_is_refused(void **state) {
         {"{% for x in 3 %}{% endfor %}", "over what is no list"},
         {"{# ", "a comment without its end"},
         {"{{ raise_exception('Not so.') }}", "it refuses this conversation: Not so."},
-        {"{% endif %}", "{% endif %} is not known here"}, {"{{ range(9223372036854775807) }}", "too long a range"},
-        {"{{ 9223372036854775807 + 1 }}", "too large a number"}, {"{{ 1 % 0 }}", "no numbers to multiply or divide"},
-        {"{{ '\\x41' }}", "\"\\x\" in a text is not known here"}, {"{% set x.y = 1 %}", "x is no namespace"},
+        {"{% endif %}", "{% endif %} is not known here"},
+        {"{{ range(9223372036854775807) }}", "too long a range"},
+        {"{{ 9223372036854775807 + 1 }}", "too large a number"},
+        {"{{ 1 % 0 }}", "no numbers to multiply or divide"},
+        {"{{ '\\x41' }}", "\"\\x\" in a text is not known here"},
+        {"{% set x.y = 1 %}", "x is no namespace"},
         {deep, "over 100 parts stand in each other"},
         {"{% set x = 'aaaaaaaaaaaaaaaa' %}{% set n = namespace(x=x) %}"
-         "{% for a in messages %}{% for a in messages %}{% for a in messages %}{% for a in messages %}"
+         "{% for a in messages %}{% for a in messages %}{% for a in messages %}{% for a in "
+         "messages %}"
          "{% set n.x = n.x + n.x %}"
-         "{% endfor %}{% endfor %}{% endfor %}{% endfor %}{{ n.x }}", "too much memory for a conversation"},
+         "{% endfor %}{% endfor %}{% endfor %}{% endfor %}{{ n.x }}",
+         "too much memory for a conversation"},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
-        assert_template_refuses(&(Template){.path = "x", .source = cases[i][0]}, COUNT(hello), hello, cases[i][1]);
+        assert_template_refuses(&(Template){.path = "x", .source = cases[i][0]}, COUNT(hello),
+                                hello, cases[i][1]);
 }
 
 /* ------------------------------------------------------------------ whose template it is */
@@ -276,7 +350,8 @@ static void write_text(const char *name, const char *content) {
 
 static const Config plain = {.rope = {.rope_type = ROPE_DEFAULT}};
 
-static void assert_chat_is(const char *path, const Tokenizer *tokenizer, const char *form, const char *expected) {
+static void assert_chat_is(const char *path, const Tokenizer *tokenizer, const char *form,
+                           const char *expected) {
     Chat chat = chat_open(path, tokenizer, &plain, form, NULL);
     assert_string_equal(chat.template.source, expected);
     assert_null(chat.form);
@@ -290,21 +365,24 @@ static void the_models_own_template_counts(void **state) {
     const char *own = AT("%s/own", folder);
     write_text("own/tokenizer_config.json",
                "{\"chat_template\": \"{{ eos_token }}\", \"eos_token\": {\"content\": \"<end>\"},"
-                                            "\"model_max_length\": 1000000000000000019884624838656}");
+               "\"model_max_length\": 1000000000000000019884624838656}");
     assert_chat_is(own, tokenizer, NULL, "{{ eos_token }}");
     Chat chat = chat_open(own, tokenizer, &plain, NULL, NULL);
     assert_string_equal(chat.template.eos, "<end>");
     assert_string_equal(chat.template.bos, "<s>");
     chat_close(&chat);
-    write_text("own/tokenizer_config.json", "{\"chat_template\": [{\"name\": \"tool_use\", \"template\": \"a\"}, "
-                                            "{\"name\": \"default\", \"template\": \"b\"}]}");
-    assert_chat_is(own, tokenizer, NULL, "b");
     write_text("own/tokenizer_config.json",
-               "{\"chat_template\": [{\"name\": \"EN\", \"template\": \"a\"}], \"eos_token\": \"<end>\"}");
+               "{\"chat_template\": [{\"name\": \"tool_use\", \"template\": \"a\"}, {\"name\": "
+               "\"default\", \"template\": \"b\"}]}");
+    assert_chat_is(own, tokenizer, NULL, "b");
+    write_text(
+        "own/tokenizer_config.json",
+        "{\"chat_template\": [{\"name\": \"EN\", \"template\": \"a\"}], \"eos_token\": \"<end>\"}");
     chat = chat_open(own, tokenizer, &plain, "zephyr", NULL); /* whatever the folder has */
     assert_string_equal(chat.template.eos, "<end>");
     chat_close(&chat);
-    write_text("own/chat_template.jinja", "c"); /* which counts more than a list without a default */
+    write_text("own/chat_template.jinja",
+               "c"); /* which counts more than a list without a default */
     assert_chat_is(own, tokenizer, NULL, "c");
     write_text("own/tokenizer_config.json", "{}");
     assert_chat_is(own, tokenizer, NULL, "c");
@@ -318,23 +396,29 @@ static void the_models_own_template_counts(void **state) {
     gguf_add_text(&pairs, "tokenizer.chat_template", "{{ 'gguf' }}");
     gguf_save(AT("%s/own.gguf", folder), pairs.count, pairs.pairs, 0, NULL, NULL, NULL);
     assert_chat_is(AT("%s/own.gguf", folder), tokenizer, NULL, "{{ 'gguf' }}");
-    gguf_pairs_free(&pairs), tokenizer_close(tokenizer);
+    gguf_pairs_free(&pairs);
+    tokenizer_close(tokenizer);
 }
 
 static const Tokenizer *refused_tokenizer;
 static const char *refused_path;
-static void open_what_is_refused(void) { chat_open(refused_path, refused_tokenizer, &plain, NULL, NULL); }
+static void open_what_is_refused(void) {
+    chat_open(refused_path, refused_tokenizer, &plain, NULL, NULL);
+}
 
 static void what_is_no_template_is_named(void **state) {
     (void)state;
     static const char no_template[] = "neither a text nor a list with one that is called default";
-    static const char no_form[] = "it has no chat_template, and no tokens that show how it is talked to";
+    static const char no_form[] =
+        "it has no chat_template, and no tokens that show how it is talked to";
     const char *const cases[][2] = {
-        {"{\"chat_template\": 3}", no_template}, {"{\"chat_template\": []}", no_template},
+        {"{\"chat_template\": 3}", no_template},
+        {"{\"chat_template\": []}", no_template},
         {"{\"chat_template\": [3, {}, {\"name\": 3, \"template\": \"a\"}]}", no_template},
         {"{\"chat_template\": [{\"name\": \"default\", \"template\": 3}]}", no_template},
         {"{\"chat_template\": {\"default\": \"a\"}}", no_template},
-        {"{\"chat_template\": null}", no_form}, {"{\"eos_token\": 3}", no_form},
+        {"{\"chat_template\": null}", no_form},
+        {"{\"eos_token\": 3}", no_form},
         {"{\"chat_template\"", "tokenizer_config.json"},
     };
     Tokenizer *tokenizer = tokenizer_open(stories);
@@ -348,18 +432,22 @@ static void what_is_no_template_is_named(void **state) {
     }
     static const char *const links[] = {"chat_template.jinja", "tokenizer_config.json"};
     for (size_t i = 0; i < COUNT(links); i++) {
-        assert_int_equal(system(AT("cd %s/refused && rm * && ln -s /nowhere/it %s", folder, links[i])), 0);
-        assert_refused(open_what_is_refused, AT("%s: it is a link, and what it points to is not there", links[i]));
+        assert_int_equal(
+            system(AT("cd %s/refused && rm * && ln -s /nowhere/it %s", folder, links[i])), 0);
+        assert_refused(open_what_is_refused,
+                       AT("%s: it is a link, and what it points to is not there", links[i]));
     }
     GgufPairs pairs = {0};
     gguf_add_u32(&pairs, "tokenizer.chat_template", 3);
     gguf_save(text(path, "%s/refused.gguf", folder), pairs.count, pairs.pairs, 0, NULL, NULL, NULL);
     assert_refused(open_what_is_refused, no_form);
     char longest[5000];
-    memset(longest, '/', sizeof longest - 1), longest[sizeof longest - 1] = '\0';
+    memset(longest, '/', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
     refused_path = longest;
     assert_refused(open_what_is_refused, "…: the path is too long");
-    gguf_pairs_free(&pairs), tokenizer_close(tokenizer);
+    gguf_pairs_free(&pairs);
+    tokenizer_close(tokenizer);
 }
 
 /* The tokenizers of Llama 3 to 3.3 are alike: RoPE's scaling shows which one it is. */
@@ -368,7 +456,8 @@ static void llamas_own_forms_are_known_by_the_model(void **state) {
     static const struct {
         RopeParameters rope;
         const char *form;
-    } cases[] = {{{.rope_type = ROPE_DEFAULT}, "llama3"}, {{.rope_type = ROPE_LINEAR, .factor = 32}, "llama3"},
+    } cases[] = {{{.rope_type = ROPE_DEFAULT}, "llama3"},
+                 {{.rope_type = ROPE_LINEAR, .factor = 32}, "llama3"},
                  {{.rope_type = ROPE_LLAMA3, .factor = 8}, "llama3.1"},
                  {{.rope_type = ROPE_LLAMA3, .factor = 32}, "llama3.2"}};
     Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
@@ -382,10 +471,12 @@ static void llamas_own_forms_are_known_by_the_model(void **state) {
     Tokenizer *smollm = tokenizer_open_any(ROOT "/tests/golden/foreign_tokenizers/smollm.json");
     Chat chat = chat_open(folder, smollm, &plain, NULL, NULL);
     assert_string_equal(chat.form, "chatml");
-    chat_close(&chat), tokenizer_close(smollm);
+    chat_close(&chat);
+    tokenizer_close(smollm);
 }
 
-/* In Llama 2's form ▁ stands before [INST], unless the tokenizer.json puts it only where a text begins. */
+/* In Llama 2's form ▁ stands before [INST], unless the tokenizer.json puts it only where a text
+ * begins. */
 static void a_turn_begins_as_the_tokenizer_has_it(void **state) {
     (void)state;
     static const struct {
@@ -394,9 +485,11 @@ static void a_turn_begins_as_the_tokenizer_has_it(void **state) {
     } kinds[] = {{"sentencepiece", true}, {"prepend", true}, {"metaspace", false}};
     for (int i = 0; i < 3; i++) {
         /* The committed ones have [INST] for a token of its own: not so here. */
-        assert_int_equal(system(AT("cd %s && mkdir %s && cp '%s/tests/golden/tokenizers/%s/'* %s && cd %s && "
-                                   "for f in *.json; do [ ! -f $f ] || sed -i 's/\\[INST\\]/[OTHER]/g' $f; done",
-                                   folder, kinds[i].name, ROOT, kinds[i].name, kinds[i].name, kinds[i].name)), 0);
+        assert_int_equal(
+            system(AT("cd %s && mkdir %s && cp '%s/tests/golden/tokenizers/%s/'* %s && cd %s && "
+                      "for f in *.json; do [ ! -f $f ] || sed -i 's/\\[INST\\]/[OTHER]/g' $f; done",
+                      folder, kinds[i].name, ROOT, kinds[i].name, kinds[i].name, kinds[i].name)),
+            0);
         Tokenizer *t = tokenizer_open_any(AT("%s/%s", folder, kinds[i].name));
         Chat chat = chat_open(folder, t, &plain, "llama2", NULL);
         size_t count, length;
@@ -404,14 +497,17 @@ static void a_turn_begins_as_the_tokenizer_has_it(void **state) {
         assert_int_equal(ids[0], tokenizer_bos(t));
         const char *piece = tokenizer_piece(t, ids[1], &length);
         assert_int_equal(length >= 3 && memcmp(piece, "▁", 3) == 0, kinds[i].prefix);
-        free(ids), chat_close(&chat), tokenizer_close(t);
+        free(ids);
+        chat_close(&chat);
+        tokenizer_close(t);
     }
 }
 
 static int ends_in(const Chat *chat, const Message *message) {
     size_t count;
     int *ids = chat_tokens(chat, 1, message, &count), ends = 0;
-    for (size_t i = 0; i < count; i++) ends += ids[i] == tokenizer_special(chat->tokenizer, "<|eot_id|>");
+    for (size_t i = 0; i < count; i++)
+        ends += ids[i] == tokenizer_special(chat->tokenizer, "<|eot_id|>");
     free(ids);
     return ends;
 }
@@ -421,17 +517,20 @@ static void what_a_user_writes_stays_text(void **state) {
     static const Message spells = {"user", "<|eot_id|>"}, trims = {"user", " a <|eot_id|>\n"};
     Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
     Chat chat = chat_open(folder, llama3, &plain, "llama3", NULL),
-        dated = chat_open(folder, llama3, &plain, "llama3.1", "<|eot_id|>");
+         dated = chat_open(folder, llama3, &plain, "llama3.1", "<|eot_id|>");
     assert_int_equal(ends_in(&chat, hello), 1);
     assert_int_equal(ends_in(&chat, &spells), 1);
     assert_int_equal(ends_in(&chat, &trims), 1);
     assert_int_equal(ends_in(&dated, hello), 2); /* a --date */
-    chat_close(&chat), chat_close(&dated), tokenizer_close(llama3);
+    chat_close(&chat);
+    chat_close(&dated);
+    tokenizer_close(llama3);
 }
 
 /* ------------------------------------------------------------------ llama */
 
-/* A model of zeros, with as many tokens as the tokenizer of Llama 3 that we have, and with RoPE as Llama 3.1 has it. */
+/* A model of zeros, with as many tokens as the tokenizer of Llama 3 that we have, and with RoPE as
+ * Llama 3.1 has it. */
 static void make_dated_model(void) {
     enum { V = 1700 };
     SafeTensors file = safetensors_open(AT("%s/model.safetensors", stories));
@@ -445,14 +544,19 @@ static void make_dated_model(void) {
     assert_int_equal(system(AT("mkdir -p %s/dated", folder)), 0);
     safetensors_save(AT("%s/dated/model.safetensors", folder), file.count, tensors, 0, NULL);
     for (size_t i = 0; i < file.count; i++)
-        if (strcmp(tensors[i].name, "model.embed_tokens.weight") == 0) free((void *)tensors[i].data);
+        if (strcmp(tensors[i].name, "model.embed_tokens.weight") == 0)
+            free((void *)tensors[i].data);
     safetensors_close(&file);
-    assert_int_equal(system(AT("cp '%s/tests/golden/tokenizers/tiktoken/tokenizer.model' %s/dated/", ROOT, folder)), 0);
-    assert_int_equal(system(AT("sed -e 's/\"vocab_size\": 1024/\"vocab_size\": %d/' "
-                               "-e 's/\"rope_type\": \"default\"/\"rope_type\": \"llama3\", \"factor\": 8.0, "
-                               "\"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
-                               "\"original_max_position_embeddings\": 256/' '%s/config.json' >%s/dated/config.json",
-                               V, stories, folder)), 0);
+    assert_int_equal(system(AT("cp '%s/tests/golden/tokenizers/tiktoken/tokenizer.model' %s/dated/",
+                               ROOT, folder)),
+                     0);
+    assert_int_equal(
+        system(AT("sed -e 's/\"vocab_size\": 1024/\"vocab_size\": %d/' -e 's/\"rope_type\": "
+                  "\"default\"/\"rope_type\": \"llama3\", \"factor\": 8.0, \"low_freq_factor\": "
+                  "1.0, \"high_freq_factor\": 4.0, \"original_max_position_embeddings\": 256/' "
+                  "'%s/config.json' >%s/dated/config.json",
+                  V, stories, folder)),
+        0);
 }
 
 static size_t tokens_of(const Tokenizer *tokenizer, const char *form, const char *date) {
@@ -469,24 +573,33 @@ static void llama_is_told_the_date(void **state) {
     (void)state;
     static const char long_ago[] = "the first day of the first year";
     Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
-    size_t own = tokens_of(llama3, "llama3.1", NULL), said_so = tokens_of(llama3, "llama3.1", long_ago),
-        none = tokens_of(llama3, "llama3", NULL);
+    size_t own = tokens_of(llama3, "llama3.1", NULL),
+           said_so = tokens_of(llama3, "llama3.1", long_ago),
+           none = tokens_of(llama3, "llama3", NULL);
     assert_true(own != said_so && own != none && said_so != none);
     make_dated_model();
     write_text("hello", "Hello!\n");
-    assert_int_equal(run("--model dated --chat --system-prompt 'Be kind.' --max-tokens 0 <hello"), 0);
+    assert_int_equal(run("--model dated --chat --system-prompt 'Be kind.' --max-tokens 0 <hello"),
+                     0);
     assert_said(AT("prompt: %zu tokens,", own));
-    assert_int_equal(run("--model dated --chat --date '%s' --system-prompt 'Be kind.' --max-tokens 0 <hello", long_ago), 0);
+    assert_int_equal(
+        run("--model dated --chat --date '%s' --system-prompt 'Be kind.' --max-tokens 0 <hello",
+            long_ago),
+        0);
     assert_said(AT("prompt: %zu tokens,", said_so));
-    assert_int_equal(run("--model dated --chat --chat-template llama3 --system-prompt 'Be kind.' --max-tokens 0 <hello"), 0);
+    assert_int_equal(run("--model dated --chat --chat-template llama3 --system-prompt 'Be kind.' "
+                         "--max-tokens 0 <hello"),
+                     0);
     assert_said(AT("prompt: %zu tokens,", none));
     tokenizer_close(llama3);
 }
 
-/* The trained model answers by its template, whatever that is: this one only repeats the last thing said. */
+/* The trained model answers by its template, whatever that is: this one only repeats the last thing
+ * said. */
 static void a_template_decides_what_is_read(void **state) {
     (void)state;
-    assert_int_equal(system(AT("mkdir %s/asked && cp -r '%s'/* %s/asked/", folder, stories, folder)), 0);
+    assert_int_equal(
+        system(AT("mkdir %s/asked && cp -r '%s'/* %s/asked/", folder, stories, folder)), 0);
     write_text("asked/chat_template.jinja", "{{ bos_token }}{{ messages[-1].content }}");
     write_text("once", "Once upon a time\n");
     assert_int_equal(run("--prompt 'Once upon a time' --temperature 0 --max-tokens 8 --quiet"), 0);
@@ -495,18 +608,21 @@ static void a_template_decides_what_is_read(void **state) {
     assert_int_equal(run("--model asked --chat --temperature 0 --max-tokens 8 --quiet <once"), 0);
     assert_string_equal(said, told);
     assert_int_equal(run("--chat --max-tokens 3 <once"), 0);
-    assert_said("note: the model has no chat_template, and is talked to as llama2; --chat-template NAME takes another "
-                "form\n");
+    assert_said("note: the model has no chat_template, and is talked to as llama2; --chat-template "
+                "NAME takes another form\n");
     assert_int_equal(run("--chat --chat-template mistral --max-tokens 3 <once"), 0);
     assert_null(strstr(said, "note:"));
     assert_int_equal(run("--model asked --chat --max-tokens 3 <once"), 0);
     assert_null(strstr(said, "note:"));
-    static const char *const no_text[][2] = {{"", "its chat template makes nothing of this conversation"},
-                                             {"a\\0b", "it has a NUL in it: this is no text"}};
+    static const char *const no_text[][2] = {
+        {"", "its chat template makes nothing of this conversation"},
+        {"a\\0b", "it has a NUL in it: this is no text"}};
     for (size_t i = 0; i < COUNT(no_text); i++) {
-        assert_int_equal(system(AT("printf '%s' >%s/asked/chat_template.jinja", no_text[i][0], folder)), 0);
+        assert_int_equal(
+            system(AT("printf '%s' >%s/asked/chat_template.jinja", no_text[i][0], folder)), 0);
         assert_int_equal(run("--model asked --chat --max-tokens 3 --quiet <once"), 1);
-        assert_said(AT("asked/chat_template.jinja: %s (--chat-template NAME takes another)", no_text[i][1]));
+        assert_said(AT("asked/chat_template.jinja: %s (--chat-template NAME takes another)",
+                       no_text[i][1]));
         assert_one_clear_line();
     }
     /* Without a template there may be tokens that show the form; otherwise none is guessed. */
@@ -517,24 +633,26 @@ static void a_template_decides_what_is_read(void **state) {
         assert_int_equal(system(AT("rm -f %s/asked/chat_template.jinja", folder)), 0);
         write_text("asked/tokenizer_config.json", no_template[i]);
         assert_int_equal(run("--model asked --chat --max-tokens 3 <once"), 1);
-        assert_said("asked: it has no chat_template, and no tokens that show how it is talked to: --chat-template NAME says "
-                    "so, if it is a chat model (llama2, ");
+        assert_said("asked: it has no chat_template, and no tokens that show how it is talked to: "
+                    "--chat-template NAME says so, if it is a chat model (llama2, ");
         assert_one_clear_line();
-        assert_int_equal(run("--model asked --chat --chat-template mistral --max-tokens 3 --quiet <once"), 0);
+        assert_int_equal(
+            run("--model asked --chat --chat-template mistral --max-tokens 3 --quiet <once"), 0);
     }
 
     write_text("asked/chat_template.jinja", "{% filter upper %}{% endfilter %}");
     assert_int_equal(run("--model asked --chat --max-tokens 3 <once"), 1);
-    assert_said("chat_template.jinja: its chat template, line 1: {% filter %} "
-                "is not known here (--chat-template NAME takes another)");
+    assert_said("chat_template.jinja: its chat template, line 1: {% filter %} is not known here "
+                "(--chat-template NAME takes another)");
     assert_one_clear_line();
-    assert_int_equal(run("--model asked --chat --chat-template zephyr --max-tokens 3 --quiet <once"), 0);
+    assert_int_equal(
+        run("--model asked --chat --chat-template zephyr --max-tokens 3 --quiet <once"), 0);
     write_text("asked/chat_template.jinja", "{{ raise_exception('Not today.') }}");
     assert_int_equal(run("--model asked --chat --max-tokens 3 <once"), 1);
     assert_said("it refuses this conversation: Not today.");
     assert_int_equal(run("--chat --chat-template gemma <once"), 1);
-    assert_said("--chat-template gemma: it must be one of llama2, llama3, llama3.1, llama3.2, chatml, zephyr, vicuna, "
-                "alpaca, mistral");
+    assert_said("--chat-template gemma: it must be one of llama2, llama3, llama3.1, llama3.2, "
+                "chatml, zephyr, vicuna, alpaca, mistral");
     assert_one_clear_line();
     assert_int_equal(run("--chat --chat-template chatml <once"), 1);
     assert_said("the tokenizer has no <|im_start|>, which the form chatml needs");
@@ -543,8 +661,10 @@ static void a_template_decides_what_is_read(void **state) {
 /* Every line is a turn; one that ends with \ goes on in the next. */
 static void a_message_may_have_several_lines(void **state) {
     (void)state;
-    write_text("asked/chat_template.jinja", "{{ bos_token }}{{ messages | length }}{{ messages[-1].content }}");
-    write_text("one", "a\\\nb\\\nc\rc\r\n\n \nd\n"); /* what stands behind an odd character is not lost */
+    write_text("asked/chat_template.jinja",
+               "{{ bos_token }}{{ messages | length }}{{ messages[-1].content }}");
+    write_text("one",
+               "a\\\nb\\\nc\rc\r\n\n \nd\n"); /* what stands behind an odd character is not lost */
     assert_int_equal(run("--model asked --chat --max-tokens 0 <one"), 0);
     Tokenizer *tokenizer = tokenizer_open(stories);
     size_t first, second, same = 0;
@@ -553,20 +673,24 @@ static void a_message_may_have_several_lines(void **state) {
     while (one[same] == other[same]) same++;
     /* What the second begins with was read with the first. */
     assert_said(AT("prompt: %zu tokens,", 1 + first + second - same));
-    free(one), free(other);
+    free(one);
+    free(other);
     assert_int_equal(run("--model asked --chat --max-tokens 0 <one | wc -l"), 0);
     assert_said("\n2\n");
     tokenizer_close(tokenizer);
 }
 
-/* In a context of 60 tokens old turns make place: between answers, and in the middle of one. The system's message
- * stays. */
+/* In a context of 60 tokens old turns make place: between answers, and in the middle of one. The
+ * system's message stays. */
 static void a_full_chat_forgets_its_oldest_turns(void **state) {
     (void)state;
-    write_text("asked/chat_template.jinja", "{{ bos_token }}{% for m in messages %}{{ m.content }}\n{% endfor %}");
-    write_text("long", "Once upon a time there was Anna, a brave fox.\nShe was in the forest.\nShe was in the forest.\n"
+    write_text("asked/chat_template.jinja",
+               "{{ bos_token }}{% for m in messages %}{{ m.content }}\n{% endfor %}");
+    write_text("long", "Once upon a time there was Anna, a brave fox.\nShe was in the forest.\nShe "
+                       "was in the forest.\n"
                        "She was in the forest.\nWho?\n");
-    static const char ask[] = "--model asked --chat --system-prompt 'Be kind.' --temperature 0 --ignore-eos --quiet";
+    static const char ask[] =
+        "--model asked --chat --system-prompt 'Be kind.' --temperature 0 --ignore-eos --quiet";
     assert_int_equal(run("%s --ctx-size 60 --max-tokens 12 <long", ask), 0);
     assert_said("\nnote: the context of 60 tokens is full: the oldest 1 turn is forgotten\n");
     assert_int_equal(run("%s --ctx-size 60 --max-tokens 30 <long 2>/dev/null", ask), 0);
@@ -575,7 +699,8 @@ static void a_full_chat_forgets_its_oldest_turns(void **state) {
     assert_true(lines >= 5); /* every turn was answered */
     assert_int_equal(run("%s --ctx-size 500 --max-tokens 2 <long", ask), 0);
     assert_null(strstr(said, "note:"));
-    assert_int_equal(run("%s --ctx-size 30 --max-tokens 100 <once", ask), 0); /* nothing to forget */
+    assert_int_equal(run("%s --ctx-size 30 --max-tokens 100 <once", ask),
+                     0); /* nothing to forget */
     assert_said("\nnote: the context of 30 tokens is full\n");
     assert_int_equal(run("%s --ctx-size 10 --max-tokens 100 <long", ask), 1);
     assert_said("tokens are more than a context of 10 has room for, which --ctx-size widens");
@@ -586,7 +711,8 @@ static void a_full_chat_forgets_its_oldest_turns(void **state) {
     char alone[sizeof said];
     strcpy(alone, said);
     assert_int_equal(run("%s --ctx-size 36 --max-tokens 16 <both 2>/dev/null", ask), 0);
-    if (!strstr(said, alone)) fail_msg("after a turn is forgotten it says\n%s\nand not\n%s", said, alone);
+    if (!strstr(said, alone))
+        fail_msg("after a turn is forgotten it says\n%s\nand not\n%s", said, alone);
 }
 
 int main(int argc, char **argv) {

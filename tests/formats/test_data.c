@@ -1,14 +1,16 @@
-/* The chapters' programs say the same whether or not they write what the figures are drawn from, and write nothing
- * unasked. Those that measure time say something else each time, and are left out. */
+/* The chapters' programs say the same whether or not they write what the figures are drawn from,
+ * and write nothing unasked. Those that measure time say something else each time, and are left
+ * out. */
 #include "tests/program.h"
 
 static void test_data_is_written_on_request_alone(void **state) {
     (void)state;
-    static const char *const programs[] = {"01_figures", "02_figures", "03_figures", "05_figures", "06_figures",
-                                           "07_figures", "08_figures", "10_figures", "11_figures",
-                                           "13_figures", "15_figures",
-#if !defined EMULATED && !defined __SANITIZE_ADDRESS__ /* a thousand heads; and a model without each of its own */
-                                           "04_figures", "09_figures",
+    static const char *const programs[] = {
+        "01_figures", "02_figures", "03_figures", "05_figures", "06_figures", "07_figures",
+        "08_figures", "10_figures", "11_figures", "13_figures", "15_figures",
+#if !defined EMULATED &&                                                                           \
+    !defined __SANITIZE_ADDRESS__ /* a thousand heads; and a model without each of its own */
+        "04_figures", "09_figures",
 #endif
     };
     static char with[sizeof said];

@@ -1,5 +1,6 @@
-/* GGUF files: what is refused and why, what is legal, what is written comes back; and no byte of a header, whatever it
- * is changed to, and no end that comes too early does more than be refused, with one line. */
+/* GGUF files: what is refused and why, what is legal, what is written comes back; and no byte of a
+ * header, whatever it is changed to, and no end that comes too early does more than be refused,
+ * with one line. */
 #include "tests/hardening/fuzz/fuzz_gguf.c"
 #include "tests/refused.h"
 
@@ -23,11 +24,19 @@ static void letters(const char *text) {
 static void start(uint32_t version, uint64_t tensors, uint64_t pairs) {
     memcpy(made, "GGUF", 4);
     length = 4;
-    number(4, version), number(8, tensors), number(8, pairs);
+    number(4, version);
+    number(8, tensors);
+    number(8, pairs);
 }
 
-static void tensor(const char *name, uint64_t inner, uint64_t outer, uint32_t type, uint64_t offset) {
-    letters(name), number(4, 2), number(8, inner), number(8, outer), number(4, type), number(8, offset);
+static void tensor(const char *name, uint64_t inner, uint64_t outer, uint32_t type,
+                   uint64_t offset) {
+    letters(name);
+    number(4, 2);
+    number(8, inner);
+    number(8, outer);
+    number(4, type);
+    number(8, offset);
 }
 
 static void data(size_t step, size_t size) {
@@ -38,22 +47,59 @@ static void data(size_t step, size_t size) {
 /* A pair of every type, and three tensors: numbers, a block, numbers. */
 static void good_file(void) {
     start(3, 3, 15);
-    letters("u8"), number(4, GGUF_U8), number(1, 200);
-    letters("i8"), number(4, GGUF_I8), number(1, 0xff);
-    letters("u16"), number(4, GGUF_U16), number(2, 40000);
-    letters("i16"), number(4, GGUF_I16), number(2, 0xfffe);
-    letters("u32"), number(4, GGUF_U32), number(4, 4000000000);
-    letters("i32"), number(4, GGUF_I32), number(4, 0xfffffffd);
-    letters("f32"), number(4, GGUF_F32), number(4, 0x3fc00000);
-    letters("bool"), number(4, GGUF_BOOL), number(1, 1);
-    letters("text"), number(4, GGUF_STRING), letters("llama");
-    letters("u64"), number(4, GGUF_U64), number(8, 1ull << 40);
-    letters("i64"), number(4, GGUF_I64), number(8, -5ull);
-    letters("f64"), number(4, GGUF_F64), number(8, 0x3fd0000000000000);
-    letters("three"), number(4, GGUF_ARRAY), number(4, GGUF_U16), number(8, 3), number(2, 7), number(2, 8),
-        number(2, 9);
-    letters("words"), number(4, GGUF_ARRAY), number(4, GGUF_STRING), number(8, 2), letters("a"), letters("");
-    letters("none"), number(4, GGUF_ARRAY), number(4, GGUF_F32), number(8, 0);
+    letters("u8");
+    number(4, GGUF_U8);
+    number(1, 200);
+    letters("i8");
+    number(4, GGUF_I8);
+    number(1, 0xff);
+    letters("u16");
+    number(4, GGUF_U16);
+    number(2, 40000);
+    letters("i16");
+    number(4, GGUF_I16);
+    number(2, 0xfffe);
+    letters("u32");
+    number(4, GGUF_U32);
+    number(4, 4000000000);
+    letters("i32");
+    number(4, GGUF_I32);
+    number(4, 0xfffffffd);
+    letters("f32");
+    number(4, GGUF_F32);
+    number(4, 0x3fc00000);
+    letters("bool");
+    number(4, GGUF_BOOL);
+    number(1, 1);
+    letters("text");
+    number(4, GGUF_STRING);
+    letters("llama");
+    letters("u64");
+    number(4, GGUF_U64);
+    number(8, 1ull << 40);
+    letters("i64");
+    number(4, GGUF_I64);
+    number(8, -5ull);
+    letters("f64");
+    number(4, GGUF_F64);
+    number(8, 0x3fd0000000000000);
+    letters("three");
+    number(4, GGUF_ARRAY);
+    number(4, GGUF_U16);
+    number(8, 3);
+    number(2, 7);
+    number(2, 8);
+    number(2, 9);
+    letters("words");
+    number(4, GGUF_ARRAY);
+    number(4, GGUF_STRING);
+    number(8, 2);
+    letters("a");
+    letters("");
+    letters("none");
+    number(4, GGUF_ARRAY);
+    number(4, GGUF_F32);
+    number(8, 0);
     tensor("plain", 3, 2, GGUF_TYPE_F32, 0);
     tensor("blocks", 32, 2, GGUF_TYPE_Q4_0, 32);
     tensor("half", 4, 1, GGUF_TYPE_F16, 96);
@@ -74,13 +120,15 @@ static void test_every_pair_and_tensor_comes_back(void **state) {
     static const struct {
         const char *key;
         double value;
-    } numbers[] = {{"u8", 200},  {"i8", -1},  {"u16", 40000},      {"i16", -2}, {"u32", 4e9}, {"i32", -3},
-                   {"f32", 1.5}, {"bool", 1}, {"u64", 1ull << 40}, {"i64", -5}, {"f64", 0.25}};
+    } numbers[] = {{"u8", 200},         {"i8", -1},  {"u16", 40000}, {"i16", -2},
+                   {"u32", 4e9},        {"i32", -3}, {"f32", 1.5},   {"bool", 1},
+                   {"u64", 1ull << 40}, {"i64", -5}, {"f64", 0.25}};
     good_file();
     Gguf file = parse();
     for (size_t i = 0; i < COUNT(numbers); i++)
         assert_true(gguf_number(gguf_pair(&file, numbers[i].key), 0) == numbers[i].value);
-    for (size_t i = 0; i < 3; i++) assert_true(gguf_number(gguf_pair(&file, "three"), i) == (double)(7 + i));
+    for (size_t i = 0; i < 3; i++)
+        assert_true(gguf_number(gguf_pair(&file, "three"), i) == (double)(7 + i));
     assert_true(gguf_pair(&file, "three")->is_array);
     assert_int_equal(gguf_pair(&file, "none")->count, 0);
     assert_null(gguf_pair(&file, "nothing"));
@@ -130,50 +178,147 @@ static void test_what_is_saved_is_read_again(void **state) {
         assert_int_equal(again.tensors[i].bytes, file.tensors[i].bytes);
         assert_memory_equal(again.tensors[i].data, file.tensors[i].data, file.tensors[i].bytes);
     }
-    gguf_close(&again), gguf_close(&file);
+    gguf_close(&again);
+    gguf_close(&file);
 }
 
 /* ---- what is refused ---- */
 
-static void h_magic(void) { good_file(), made[0] = 'g'; }
+static void h_magic(void) {
+    good_file();
+    made[0] = 'g';
+}
 static void h_version_1(void) { start(1, 0, 0); }
 static void h_version_4(void) { start(4, 0, 0); }
 static void h_big_endian(void) { start(3u << 24, 0, 0); }
 static void h_tensors(void) { start(3, 1ull << 60, 0); }
-static void h_pairs(void) { start(3, 0, 1ull << 60), data(1, 64); }
-static void h_key_long(void) { start(3, 0, 1), number(8, 1ull << 60), data(1, 64); }
-static void h_key_empty(void) { start(3, 0, 1), letters(""), data(1, 64); }
-static void h_key_beyond(void) { start(3, 0, 1), number(8, 100), data(1, 64); }
-static void h_key_nul(void) { start(3, 0, 1), number(8, 3), data(1, 64); }
-static void h_twice(void) {
-    start(3, 0, 2), letters("a"), number(4, 0), number(1, 0), letters("a"), number(4, 0), number(1, 0);
+static void h_pairs(void) {
+    start(3, 0, 1ull << 60);
+    data(1, 64);
 }
-static void h_value_type(void) { start(3, 0, 1), letters("a"), number(4, 13), data(1, 64); }
-static void h_nested(void) { start(3, 0, 1), letters("a"), number(4, 9), number(4, 9), number(8, 1), data(1, 64); }
+static void h_key_long(void) {
+    start(3, 0, 1);
+    number(8, 1ull << 60);
+    data(1, 64);
+}
+static void h_key_empty(void) {
+    start(3, 0, 1);
+    letters("");
+    data(1, 64);
+}
+static void h_key_beyond(void) {
+    start(3, 0, 1);
+    number(8, 100);
+    data(1, 64);
+}
+static void h_key_nul(void) {
+    start(3, 0, 1);
+    number(8, 3);
+    data(1, 64);
+}
+static void h_twice(void) {
+    start(3, 0, 2);
+    letters("a");
+    number(4, 0);
+    number(1, 0);
+    letters("a");
+    number(4, 0);
+    number(1, 0);
+}
+static void h_value_type(void) {
+    start(3, 0, 1);
+    letters("a");
+    number(4, 13);
+    data(1, 64);
+}
+static void h_nested(void) {
+    start(3, 0, 1);
+    letters("a");
+    number(4, 9);
+    number(4, 9);
+    number(8, 1);
+    data(1, 64);
+}
 static void h_array_2_60(void) {
-    start(3, 0, 1), letters("a"), number(4, 9), number(4, 4), number(8, 1ull << 60), data(1, 64);
+    start(3, 0, 1);
+    letters("a");
+    number(4, 9);
+    number(4, 4);
+    number(8, 1ull << 60);
+    data(1, 64);
 }
 static void h_array_wraps(void) {
-    start(3, 0, 1), letters("a"), number(4, 9), number(4, 4), number(8, (1ull << 62) + 1), data(1, 64);
+    start(3, 0, 1);
+    letters("a");
+    number(4, 9);
+    number(4, 4);
+    number(8, (1ull << 62) + 1);
+    data(1, 64);
 }
-static void h_string_beyond(void) { start(3, 0, 1), letters("a"), number(4, 8), number(8, -1ull), data(1, 64); }
+static void h_string_beyond(void) {
+    start(3, 0, 1);
+    letters("a");
+    number(4, 8);
+    number(8, -1ull);
+    data(1, 64);
+}
 static void h_strings_beyond(void) {
-    start(3, 0, 1), letters("a"), number(4, 9), number(4, 8), number(8, 2), letters("x"), number(8, 90), data(1, 64);
+    start(3, 0, 1);
+    letters("a");
+    number(4, 9);
+    number(4, 8);
+    number(8, 2);
+    letters("x");
+    number(8, 90);
+    data(1, 64);
 }
-static void h_bool(void) { start(3, 0, 1), letters("a"), number(4, 7), number(1, 2), data(1, 64); }
-static void h_cut(void) { start(3, 0, 1), letters("abc"), number(4, 4), number(2, 4); }
-static void aligned(uint32_t to) { start(3, 0, 1), letters("general.alignment"), number(4, 4), number(4, to); }
+static void h_bool(void) {
+    start(3, 0, 1);
+    letters("a");
+    number(4, 7);
+    number(1, 2);
+    data(1, 64);
+}
+static void h_cut(void) {
+    start(3, 0, 1);
+    letters("abc");
+    number(4, 4);
+    number(2, 4);
+}
+static void aligned(uint32_t to) {
+    start(3, 0, 1);
+    letters("general.alignment");
+    number(4, 4);
+    number(4, to);
+}
 static void h_alignment_0(void) { aligned(0); }
 static void h_alignment_4(void) { aligned(4); }
 static void h_alignment_48(void) { aligned(48); }
 static void h_alignment_large(void) { aligned(1u << 31); }
-static void h_alignment_type(void) { start(3, 0, 1), letters("general.alignment"), number(4, 10), number(8, 32); }
-static void h_alignment_text(void) { start(3, 0, 1), letters("general.alignment"), number(4, 8), letters("32"); }
-static void rank(uint32_t rank) { start(3, 1, 0), letters("a"), number(4, rank), data(1, 99); }
+static void h_alignment_type(void) {
+    start(3, 0, 1);
+    letters("general.alignment");
+    number(4, 10);
+    number(8, 32);
+}
+static void h_alignment_text(void) {
+    start(3, 0, 1);
+    letters("general.alignment");
+    number(4, 8);
+    letters("32");
+}
+static void rank(uint32_t rank) {
+    start(3, 1, 0);
+    letters("a");
+    number(4, rank);
+    data(1, 99);
+}
 static void h_rank_0(void) { rank(0); }
 static void h_rank_5(void) { rank(5); }
 static void one(uint64_t inner, uint64_t outer, uint32_t type, uint64_t offset, size_t bytes) {
-    start(3, 1, 0), tensor("a", inner, outer, type, offset), data(32, bytes);
+    start(3, 1, 0);
+    tensor("a", inner, outer, type, offset);
+    data(32, bytes);
 }
 static void h_empty(void) { one(4, 0, 0, 0, 32); }
 static void h_overflow(void) { one(1ull << 33, 1ull << 33, 0, 0, 32); }
@@ -190,7 +335,10 @@ static void h_too_long(void) { one(32, 1, 0, 0, 64); }
 static void h_hole(void) { one(4, 1, 0, 32, 64); }
 static void h_rest(void) { one(4, 1, 0, 0, 64); }
 static void two(const char *name, uint64_t offset) {
-    start(3, 2, 0), tensor("a", 16, 1, 0, 0), tensor(name, 16, 1, 0, offset), data(32, 128);
+    start(3, 2, 0);
+    tensor("a", 16, 1, 0, 0);
+    tensor(name, 16, 1, 0, offset);
+    data(32, 128);
 }
 static void h_same_place(void) { two("b", 0); }
 static void h_overlap(void) { two("b", 32); }
@@ -214,7 +362,8 @@ static const struct {
     {h_value_type, "a value of type 13"},
     {h_nested, "array of arrays"},
     {h_array_2_60, "counts 1152921504606846976 elements"},
-    {h_array_wraps, "elements of an array, more than its 113 bytes can hold: truncated, fetch it again"},
+    {h_array_wraps,
+     "elements of an array, more than its 113 bytes can hold: truncated, fetch it again"},
     {h_string_beyond, "ends in a:"},
     {h_strings_beyond, "ends in a:"},
     {h_bool, "2 is neither true nor false"},
@@ -256,14 +405,20 @@ static void test_hostile_files_are_refused_by_name(void **state) {
 
 static void test_what_is_legal_is_read(void **state) {
     (void)state;
-    start(2, 0, 0), accept();                                                    /* version 2, of nothing */
-    aligned(64), accept();                                                       /* another alignment */
-    aligned(8), accept();
-    start(3, 1, 0), tensor("a", 4, 1, GGUF_TYPE_BF16, 0), data(32, 8), accept(); /* no padding behind the last tensor */
+    start(2, 0, 0);
+    accept(); /* version 2, of nothing */
+    aligned(64);
+    accept(); /* another alignment */
+    aligned(8);
+    accept();
+    start(3, 1, 0);
+    tensor("a", 4, 1, GGUF_TYPE_BF16, 0);
+    data(32, 8);
+    accept(); /* no padding behind the last tensor */
 }
 
-/* Every byte of a file's header as every other byte, and the file cut at every one: attempt() in caught.h holds what
- * fails to one line and status 1; what is accepted is read whole. */
+/* Every byte of a file's header as every other byte, and the file cut at every one: attempt() in
+ * caught.h holds what fails to one line and status 1; what is accepted is read whole. */
 static void test_no_byte_does_harm(void **state) {
     (void)state;
     good_file();
@@ -294,8 +449,10 @@ static void test_many_tensors(void **state) {
     for (int i = 0; i < MANY; i++) {
         char name[16];
         snprintf(name, sizeof name, "t%06d", i);
-        length = 0, tensor(name, 1, 1, 0, 32 * (uint64_t)i);
-        memcpy(at, made, length), at += length;
+        length = 0;
+        tensor(name, 1, 1, 0, 32 * (uint64_t)i);
+        memcpy(at, made, length);
+        at += length;
     }
     size_t begin = (size_t)(at - bytes + 31) / 32 * 32;
     bytes = realloc(bytes, begin + 32 * (size_t)MANY);

@@ -1,6 +1,6 @@
-/* What a GGUF file says of a model and of a tokenizer: a good file with one thing changed means what it says then, or
- * is refused with one line that names it; and a tokenizer that is written into such a file is the same when it is read
- * again. */
+/* What a GGUF file says of a model and of a tokenizer: a good file with one thing changed means
+ * what it says then, or is refused with one line that names it; and a tokenizer that is written
+ * into such a file is the same when it is read again. */
 #include "09_decoder/model.h"
 #include "14_engine/formats/model_open_any.h"
 #include "14_engine/tokenizers/tokenizer_any.h"
@@ -15,12 +15,13 @@
 #define GOLDEN ROOT "/tests/golden/"
 
 static const char plain[] = GOLDEN "gguf/plain.gguf", mixed[] = GOLDEN "gguf/mixed.gguf";
-static const char bytes[] = GOLDEN "tokenizers/byte_level.gguf", pieces[] = GOLDEN "tokenizers/user_defined.gguf";
+static const char bytes[] = GOLDEN "tokenizers/byte_level.gguf",
+                  pieces[] = GOLDEN "tokenizers/user_defined.gguf";
 
-/* ------------------------------------------------------------------ a good file, with something changed */
+/* ---------------------------------------------------------- a good file, with something changed */
 
-/* What becomes of a pair: it goes; it is another number or text, or a list of one number; the list's last element goes,
- * or one element is another. */
+/* What becomes of a pair: it goes; it is another number or text, or a list of one number; the
+ * list's last element goes, or one element is another. */
 typedef struct {
     const char *key;
     enum { GOES, WHOLE_NUMBER, REAL_NUMBER, A_TEXT, A_LIST, LOSES_ONE, AN_ELEMENT } what;
@@ -41,7 +42,8 @@ static void shorten(GgufPairs *pairs, GgufPair pair) {
     gguf_add_copy(pairs, &pair);
 }
 
-/* An element that is a number becomes the first letter of the text, one that is a text the whole text. */
+/* An element that is a number becomes the first letter of the text, one that is a text the whole
+ * text. */
 static void change_element(GgufPairs *pairs, const GgufPair *pair, size_t index, const char *text) {
     if (pair->type != GGUF_STRING) {
         float real = *text == 'n' ? NAN : (float)(*text - '0');
@@ -54,7 +56,8 @@ static void change_element(GgufPairs *pairs, const GgufPair *pair, size_t index,
     GgufText *texts = malloc(pair->count * sizeof *texts);
     const unsigned char *place = pair->bytes;
     for (size_t i = 0; i < pair->count; i++) texts[i] = gguf_text(&place);
-    texts[index] = (GgufText){*text == '0' ? 1 : strlen(text), *text == '0' ? "" : text}; /* "0" is the letter NUL */
+    texts[index] = (GgufText){*text == '0' ? 1 : strlen(text),
+                              *text == '0' ? "" : text}; /* "0" is the letter NUL */
     gguf_add_texts(pairs, pair->key, pair->count, texts);
     free(texts);
 }
@@ -66,7 +69,9 @@ static void add_change(GgufPairs *pairs, const Gguf *good, const Change *c) {
     case WHOLE_NUMBER: gguf_add_u32(pairs, c->key, (uint32_t)c->number); break;
     case REAL_NUMBER: gguf_add_f32(pairs, c->key, (float)c->number); break;
     case A_TEXT: gguf_add_text(pairs, c->key, c->text); break;
-    case A_LIST: gguf_add_u32s(pairs, c->key, GGUF_U32, 1, (const uint32_t[]){(uint32_t)c->number}); break;
+    case A_LIST:
+        gguf_add_u32s(pairs, c->key, GGUF_U32, 1, (const uint32_t[]){(uint32_t)c->number});
+        break;
     case LOSES_ONE: shorten(pairs, *pair); break;
     case AN_ELEMENT: change_element(pairs, pair, (size_t)c->number, c->text); break;
     }
@@ -80,7 +85,8 @@ static GgufPairs change_pairs(const Gguf *good, size_t count, const Change chang
     while (count > 0 && !changes[count - 1].key) count--;
     for (size_t i = 0; i < good->pair_count; i++) {
         bool stays = true;
-        for (size_t c = 0; c < count; c++) stays = stays && strcmp(good->pairs[i].key, changes[c].key) != 0;
+        for (size_t c = 0; c < count; c++)
+            stays = stays && strcmp(good->pairs[i].key, changes[c].key) != 0;
         if (stays) gguf_add_copy(&pairs, &good->pairs[i]);
     }
     for (size_t c = 0; c < count; c++) add_change(&pairs, good, &changes[c]);
@@ -90,9 +96,10 @@ static GgufPairs change_pairs(const Gguf *good, size_t count, const Change chang
 static void write_changed(const char *from, size_t count, const Change changes[]) {
     Gguf good = gguf_open(from);
     GgufPairs pairs = change_pairs(&good, count, changes);
-    gguf_save(text(path, "%s/changed.gguf", folder), pairs.count, pairs.pairs, good.tensor_count, good.tensors, NULL,
-              NULL);
-    gguf_pairs_free(&pairs), gguf_close(&good);
+    gguf_save(text(path, "%s/changed.gguf", folder), pairs.count, pairs.pairs, good.tensor_count,
+              good.tensors, NULL, NULL);
+    gguf_pairs_free(&pairs);
+    gguf_close(&good);
 }
 
 static void open_model(void) {
@@ -112,7 +119,8 @@ static void what_no_model_says_is_refused(void **state) {
     } refused[] = {
         {{GONE("general.architecture")}, "not a Llama"},
         {{TEXT("general.architecture", "falcon")}, "not a Llama"},
-        {{GONE("general.architecture"), WHOLE("split.count", 3)}, "it is one of a model's 3 parts: join them"},
+        {{GONE("general.architecture"), WHOLE("split.count", 3)},
+         "it is one of a model's 3 parts: join them"},
         {{TEXT("general.architecture", "lläma")}, "not a Llama"},
         {{LIST("general.architecture")}, "not a Llama"},
         {{WHOLE("general.architecture", 1)}, "not a Llama"},
@@ -123,9 +131,11 @@ static void what_no_model_says_is_refused(void **state) {
         {{LIST("llama.block_count")}, "a number for each layer"},
         {{WHOLE("llama.block_count", 0)}, "llama.block_count is 0"},
         {{REAL("llama.block_count", NAN)}, "llama.block_count is nan"},
-        {{REAL("llama.embedding_length", 64.5)}, "llama.embedding_length is 64.5: it must be a whole number"},
+        {{REAL("llama.embedding_length", 64.5)},
+         "llama.embedding_length is 64.5: it must be a whole number"},
         {{WHOLE("llama.embedding_length", 1u << 31)}, "llama.embedding_length is 2147483648"},
-        {{GONE("llama.attention.key_length"), WHOLE("llama.embedding_length", 66)}, "a width of 66 is no multiple of"},
+        {{GONE("llama.attention.key_length"), WHOLE("llama.embedding_length", 66)},
+         "a width of 66 is no multiple of"},
         {{WHOLE("llama.attention.key_length", 17), GONE("llama.attention.value_length"),
           GONE("llama.rope.dimension_count")},
          "17 wide"},
@@ -134,16 +144,19 @@ static void what_no_model_says_is_refused(void **state) {
         {{WHOLE("llama.attention.head_count", 1 << 20)}, "heads of width 16 are more"},
         {{WHOLE("llama.attention.head_count_kv", 3)}, "3 key/value heads"},
         {{GONE("llama.context_length")}, "does not say llama.context_length"},
-        {{GONE("llama.attention.layer_norm_rms_epsilon")}, "does not say llama.attention.layer_norm_rms_epsilon"},
+        {{GONE("llama.attention.layer_norm_rms_epsilon")},
+         "does not say llama.attention.layer_norm_rms_epsilon"},
         {{REAL("llama.attention.layer_norm_rms_epsilon", 1)}, "layer_norm_rms_epsilon is 1"},
         {{REAL("llama.attention.layer_norm_rms_epsilon", 0)}, "layer_norm_rms_epsilon is 0"},
         {{REAL("llama.rope.freq_base", 0)}, "llama.rope.freq_base is 0"},
         {{REAL("llama.rope.freq_base", 1)}, "llama.rope.freq_base is 1"},
         {{TEXT("llama.rope.scaling.type", "longrope")}, "must be none, linear or yarn"},
-        {{TEXT("llama.rope.scaling.type", "yarn"), WHOLE("llama.rope.scaling.original_context_length", 0)},
+        {{TEXT("llama.rope.scaling.type", "yarn"),
+          WHOLE("llama.rope.scaling.original_context_length", 0)},
          "original_context_length is 0"},
         {{WHOLE("llama.vocab_size", 63)}, "vocab_size is not the number"},
-        {{WHOLE("llama.feed_forward_length", 64)}, "is [96, 64], but the file's header makes it [64, 64]"},
+        {{WHOLE("llama.feed_forward_length", 64)},
+         "is [96, 64], but the file's header makes it [64, 64]"},
     };
     for (size_t i = 0; i < COUNT(refused); i++) {
         write_changed(plain, 3, refused[i].changes);
@@ -164,19 +177,27 @@ static void what_a_model_says_counts(void **state) {
     const Change less[] = {GONE("llama.vocab_size"), GONE("llama.attention.key_length"),
                            WHOLE("llama.expert_count", 0), WHOLE("split.count", 1)};
     Config c = config_with(4, less);
-    assert_int_equal(c.V, 64), assert_int_equal(c.D, 16), assert_int_equal(c.eos_count, 0);
+    assert_int_equal(c.V, 64);
+    assert_int_equal(c.D, 16);
+    assert_int_equal(c.eos_count, 0);
     assert_int_equal(c.rope.rope_type, ROPE_DEFAULT);
     c = config_with(1, &(const Change)WHOLE("tokenizer.ggml.eos_token_id", 7));
-    assert_int_equal(c.eos_count, 1), assert_int_equal(c.eos[0], 7);
-    assert_int_equal(config_with(1, &(const Change)LIST("tokenizer.ggml.eos_token_id")).eos_count, 0);
-    assert_int_equal(config_with(1, &(const Change)TEXT("tokenizer.ggml.eos_token_id", "</s>")).eos_count, 0);
-    assert_int_equal(config_with(1, &(const Change)TEXT("llama.rope.scaling.type", "none")).rope.rope_type,
-                     ROPE_DEFAULT);
+    assert_int_equal(c.eos_count, 1);
+    assert_int_equal(c.eos[0], 7);
+    assert_int_equal(config_with(1, &(const Change)LIST("tokenizer.ggml.eos_token_id")).eos_count,
+                     0);
+    assert_int_equal(
+        config_with(1, &(const Change)TEXT("tokenizer.ggml.eos_token_id", "</s>")).eos_count, 0);
+    assert_int_equal(
+        config_with(1, &(const Change)TEXT("llama.rope.scaling.type", "none")).rope.rope_type,
+        ROPE_DEFAULT);
     c = config_with(1, &(const Change)REAL("llama.rope.scale_linear", 4));
-    assert_int_equal(c.rope.rope_type, ROPE_LINEAR), assert_true(c.rope.factor == 4);
-    c = config_with(2,
-                    (const Change[]){TEXT("llama.rope.scaling.type", "linear"), REAL("llama.rope.scaling.factor", 8)});
-    assert_int_equal(c.rope.rope_type, ROPE_LINEAR), assert_true(c.rope.factor == 8);
+    assert_int_equal(c.rope.rope_type, ROPE_LINEAR);
+    assert_true(c.rope.factor == 4);
+    c = config_with(2, (const Change[]){TEXT("llama.rope.scaling.type", "linear"),
+                                        REAL("llama.rope.scaling.factor", 8)});
+    assert_int_equal(c.rope.rope_type, ROPE_LINEAR);
+    assert_true(c.rope.factor == 8);
 
     const Change yarn[] = {TEXT("llama.rope.scaling.type", "yarn"),
                            REAL("llama.rope.scaling.factor", 8),
@@ -185,8 +206,10 @@ static void what_a_model_says_counts(void **state) {
                            REAL("llama.rope.scaling.yarn_beta_slow", 2),
                            REAL("llama.rope.scaling.attn_factor", 0.5)};
     c = config_with(5, yarn);
-    assert_int_equal(c.rope.rope_type, ROPE_YARN), assert_int_equal(c.rope.original_max_position_embeddings, 32);
-    assert_true(c.rope.beta_fast == 16 && c.rope.beta_slow == 2 && c.rope.attention_factor == 0); /* YaRN's own */
+    assert_int_equal(c.rope.rope_type, ROPE_YARN);
+    assert_int_equal(c.rope.original_max_position_embeddings, 32);
+    assert_true(c.rope.beta_fast == 16 && c.rope.beta_slow == 2 &&
+                c.rope.attention_factor == 0); /* YaRN's own */
     c = config_with(6, yarn);
     assert_true(fabs(c.rope.attention_factor - 0.5 * (0.1 * log(8) + 1)) < 1e-12);
 }
@@ -194,13 +217,27 @@ static void what_a_model_says_counts(void **state) {
 /* ------------------------------------------------------------------ a model's tensors */
 
 static void rename_it(GgufTensor *tensor) { tensor->name = "other"; }
-static void lose_a_dimension(GgufTensor *tensor) { tensor->rank = 1, tensor->shape[0] *= tensor->shape[1]; }
-static void double_the_rows(GgufTensor *tensor) { tensor->shape[0] *= 2, tensor->shape[1] /= 2; }
-static void make_it_a_row(GgufTensor *tensor) {
-    tensor->rank = 2, tensor->shape[1] = tensor->shape[0], tensor->shape[0] = 1;
+static void lose_a_dimension(GgufTensor *tensor) {
+    tensor->rank = 1;
+    tensor->shape[0] *= tensor->shape[1];
 }
-static void cut_it_short(GgufTensor *tensor) { tensor->shape[0] /= 2, tensor->bytes /= 2; }
-static void halve_its_numbers(GgufTensor *tensor) { tensor->type = GGUF_TYPE_F16, tensor->bytes /= 2; }
+static void double_the_rows(GgufTensor *tensor) {
+    tensor->shape[0] *= 2;
+    tensor->shape[1] /= 2;
+}
+static void make_it_a_row(GgufTensor *tensor) {
+    tensor->rank = 2;
+    tensor->shape[1] = tensor->shape[0];
+    tensor->shape[0] = 1;
+}
+static void cut_it_short(GgufTensor *tensor) {
+    tensor->shape[0] /= 2;
+    tensor->bytes /= 2;
+}
+static void halve_its_numbers(GgufTensor *tensor) {
+    tensor->type = GGUF_TYPE_F16;
+    tensor->bytes /= 2;
+}
 
 static void turn_backwards(GgufTensor *tensor) {
     static const float factors[8] = {1, 1, 1, -1, 1, 1, 1, 1};
@@ -218,9 +255,12 @@ static void tensors_have_their_names_and_shapes(void **state) {
         {plain, "token_embd.weight", rename_it, "token_embd.weight"},
         {plain, "output.weight", rename_it, "no Llama"},
         {plain, "token_embd.weight", lose_a_dimension, "token_embd.weight"},
-        {plain, "blk.0.attn_k.weight", double_the_rows, "is [64, 32], but the file's header makes it [32, 64]"},
-        {plain, "blk.0.attn_v.weight", lose_a_dimension, "is [2048], but the file's header makes it [32, 64]"},
-        {plain, "output_norm.weight", make_it_a_row, "is [1, 64], but the file's header makes it [64]"},
+        {plain, "blk.0.attn_k.weight", double_the_rows,
+         "is [64, 32], but the file's header makes it [32, 64]"},
+        {plain, "blk.0.attn_v.weight", lose_a_dimension,
+         "is [2048], but the file's header makes it [32, 64]"},
+        {plain, "output_norm.weight", make_it_a_row,
+         "is [1, 64], but the file's header makes it [64]"},
         {mixed, "rope_freqs.weight", cut_it_short, "is [4], but the file's header makes it [8]"},
         {mixed, "rope_freqs.weight", halve_its_numbers, "rope_freqs.weight must be F32"},
         {mixed, "rope_freqs.weight", turn_backwards, "rope_freqs.weight: factor 3 is -1"},
@@ -230,8 +270,8 @@ static void tensors_have_their_names_and_shapes(void **state) {
         GgufTensor tensors[good.tensor_count];
         memcpy(tensors, good.tensors, sizeof tensors);
         refused[i].change(&tensors[gguf_tensor(&good, refused[i].name) - good.tensors]);
-        gguf_save(text(path, "%s/changed.gguf", folder), good.pair_count, good.pairs, good.tensor_count, tensors, NULL,
-                  NULL);
+        gguf_save(text(path, "%s/changed.gguf", folder), good.pair_count, good.pairs,
+                  good.tensor_count, tensors, NULL, NULL);
         gguf_close(&good);
         assert_refused(open_model, refused[i].words);
     }
@@ -307,13 +347,16 @@ static size_t tokens_of(const Tokenizer *t, const char *words) {
 static void what_a_tokenizer_says_counts(void **state) {
     (void)state;
     Tokenizer *t = tokenizer_with(bytes, &(const Change)REAL(KEY "bos_token_id", -1));
-    assert_int_equal(tokenizer_bos(t), -1), assert_false(tokenizer_adds_bos(t));
+    assert_int_equal(tokenizer_bos(t), -1);
+    assert_false(tokenizer_adds_bos(t));
     tokenizer_close(t);
     t = tokenizer_with(bytes, &(const Change)WHOLE(KEY "add_bos_token", 0));
-    assert_int_equal(tokenizer_bos(t), 600), assert_false(tokenizer_adds_bos(t));
+    assert_int_equal(tokenizer_bos(t), 600);
+    assert_false(tokenizer_adds_bos(t));
     assert_true(tokens_of(t, "<|eot_id|>") > 1);
     tokenizer_close(t);
-    t = tokenizer_with(bytes, &(const Change)ELEMENT(KEY "token_type", 602, "4")); /* now it is one token in any text */
+    t = tokenizer_with(bytes, &(const Change)ELEMENT(KEY "token_type", 602,
+                                                     "4")); /* now it is one token in any text */
     assert_int_equal(tokens_of(t, "<|eot_id|>"), 1);
     tokenizer_close(t);
     t = tokenizer_with(pieces, &(const Change)WHOLE(KEY "add_space_prefix", 0));
@@ -325,11 +368,16 @@ static void what_a_tokenizer_says_counts(void **state) {
 }
 
 static void assert_same_tokens(const char *name, const Tokenizer *a, const Tokenizer *b) {
-    static const char *const texts[] = {"", "Once upon a time, there were 12345 llamas.", "  two  blanks\n\tand a tab ",
-                                        "羊驼 ünïcödé 🦙", "\xff\xfe broken \xe2\x96", "don't, I'll",
+    static const char *const texts[] = {"",
+                                        "Once upon a time, there were 12345 llamas.",
+                                        "  two  blanks\n\tand a tab ",
+                                        "羊驼 ünïcödé 🦙",
+                                        "\xff\xfe broken \xe2\x96",
+                                        "don't, I'll",
                                         "<s></s><|eot_id|><|begin_of_text|><unk>"};
     assert_int_equal(tokenizer_size(a), tokenizer_size(b));
-    assert_int_equal(tokenizer_bos(a), tokenizer_bos(b)), assert_int_equal(tokenizer_eos(a), tokenizer_eos(b));
+    assert_int_equal(tokenizer_bos(a), tokenizer_bos(b));
+    assert_int_equal(tokenizer_eos(a), tokenizer_eos(b));
     assert_int_equal(tokenizer_adds_bos(a), tokenizer_adds_bos(b));
     for (size_t i = 0; i < 2 * COUNT(texts); i++) {
         const char *words = texts[i / 2];
@@ -338,7 +386,8 @@ static void assert_same_tokens(const char *name, const Tokenizer *a, const Token
         int *again = tokenizer_encode(b, strlen(words), words, i % 2, &other);
         if (one != other || memcmp(ids, again, one * sizeof *ids) != 0)
             fail_msg("%s: \"%s\" has other ids now", name, words);
-        free(ids), free(again);
+        free(ids);
+        free(again);
     }
 }
 
@@ -352,14 +401,15 @@ static void write_it(void) {
 
 static void a_tokenizer_is_read_as_it_was_written(void **state) {
     (void)state;
-    static const char *const names[] = {"sentencepiece", "user_defined", "tiktoken", "byte_level", "user_defined.gguf",
-                                        "byte_level.gguf"};
+    static const char *const names[] = {"sentencepiece", "user_defined",      "tiktoken",
+                                        "byte_level",    "user_defined.gguf", "byte_level.gguf"};
     for (size_t i = 0; i < COUNT(names); i++) {
         to_write = tokenizer_open_any(AT(GOLDEN "tokenizers/%s", names[i]));
         write_it();
         Tokenizer *again = tokenizer_open_any(path);
         assert_same_tokens(names[i], to_write, again);
-        tokenizer_close(again), tokenizer_close(to_write);
+        tokenizer_close(again);
+        tokenizer_close(to_write);
     }
     to_write = tokenizer_open_any(GOLDEN "tokenizers/metaspace");
     assert_refused(write_it, "a text begins anew behind an added token");
@@ -368,9 +418,12 @@ static void a_tokenizer_is_read_as_it_was_written(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_no_model_says_is_refused),       cmocka_unit_test(what_a_model_says_counts),
-        cmocka_unit_test(tensors_have_their_names_and_shapes), cmocka_unit_test(what_no_tokenizer_says_is_refused),
-        cmocka_unit_test(what_a_tokenizer_says_counts),        cmocka_unit_test(a_tokenizer_is_read_as_it_was_written),
+        cmocka_unit_test(what_no_model_says_is_refused),
+        cmocka_unit_test(what_a_model_says_counts),
+        cmocka_unit_test(tensors_have_their_names_and_shapes),
+        cmocka_unit_test(what_no_tokenizer_says_is_refused),
+        cmocka_unit_test(what_a_tokenizer_says_counts),
+        cmocka_unit_test(a_tokenizer_is_read_as_it_was_written),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,4 +1,5 @@
-/* Command lines: older spellings of an option, options that --help does not show, and messages that name the new one. */
+/* Command lines: older spellings of an option, options that --help does not show, and messages that
+ * name the new one. */
 #include "common/options.h"
 #include "tests/refused.h"
 
@@ -86,7 +87,8 @@ static void messages_name_the_first_spelling(void **state) {
     } cases[] = {
         {{"--max-tokens"}, "error: --max-tokens needs its N\n"},
         {{"--max-tokens", "5", "--max-tokens=6"}, "error: --max-tokens is there twice\n"},
-        {{"--max-tokens", "--silent"}, "error: --max-tokens needs its N, and --silent is an option: --max-tokens=--silent"},
+        {{"--max-tokens", "--silent"},
+         "error: --max-tokens needs its N, and --silent is an option: --max-tokens=--silent"},
         {{"--silent=1"}, "error: --silent=1: --quiet takes no value\n"},
         {{"--token", "5"}, "error: --token is not understood\n"},
         {{"--max-tokens|tokens", "5"}, "error: --max-tokens|tokens is not understood\n"},

@@ -1,6 +1,6 @@
-/* Files that appear only when they are complete, whoever else writes, and whoever was killed while he wrote. What a
- * full disk and a signal leave is in test_safetensors.c; what every single failing or deadly write leaves, `make
- * faults` tries. */
+/* Files that appear only when they are complete, whoever else writes, and whoever was killed while
+ * he wrote. What a full disk and a signal leave is in test_safetensors.c; what every single failing
+ * or deadly write leaves, `make faults` tries. */
 #include "common/output.h"
 #include "tests/program.h"
 #include "tests/refused.h"
@@ -62,7 +62,8 @@ static void test_who_is_killed_leaves_the_old_file(void **state) {
     assert_string_equal(holds("file"), "the new one");
 }
 
-/* Process numbers come again: the left-over of one who had ours is neither taken for the file nor written on. */
+/* Process numbers come again: the left-over of one who had ours is neither taken for the file nor
+ * written on. */
 static void test_a_left_over_is_left_alone(void **state) {
     (void)state;
     Output earlier = output_open(AT("%s/file", folder));
@@ -83,7 +84,9 @@ static void write_the_link(void) { write_whole("link", "newer"); }
 static void test_a_link_and_its_permissions_stay(void **state) {
     struct stat status;
     (void)state;
-    assert_int_equal(run("mkdir -p disk && echo old >disk/file && chmod 600 disk/file && ln -s disk/file link"), 0);
+    assert_int_equal(
+        run("mkdir -p disk && echo old >disk/file && chmod 600 disk/file && ln -s disk/file link"),
+        0);
     write_whole("link", "new");
     assert_string_equal(holds("disk/file"), "new");
     assert_int_equal(lstat(AT("%s/link", folder), &status), 0);
@@ -91,7 +94,8 @@ static void test_a_link_and_its_permissions_stay(void **state) {
     assert_int_equal(stat(AT("%s/link", folder), &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
     run("rm -r disk");
-    assert_refused(write_the_link, "link: it is a link, and what it points to is not there: remove it");
+    assert_refused(write_the_link,
+                   "link: it is a link, and what it points to is not there: remove it");
     assert_int_equal(lstat(AT("%s/link", folder), &status), 0);
     assert_true(S_ISLNK(status.st_mode));
 }
@@ -99,8 +103,10 @@ static void test_a_link_and_its_permissions_stay(void **state) {
 static void test_two_at_once_do_not_mix(void **state) {
     (void)state;
     Output one = output_open(AT("%s/file", folder)), other = output_open(AT("%s/file", folder));
-    fputs("the one's longer words", one.file), fflush(one.file);
-    fputs("the other's", other.file), fflush(other.file);
+    fputs("the one's longer words", one.file);
+    fflush(one.file);
+    fputs("the other's", other.file);
+    fflush(other.file);
     output_close(&one);
     assert_string_equal(holds("file"), "the one's longer words");
     output_close(&other);

@@ -1,5 +1,5 @@
-/* safetensors files: what is refused and why, what is legal, what is written comes back, and a file on disk
- * is replaced whole or not at all. */
+/* safetensors files: what is refused and why, what is legal, what is written comes back, and a file
+ * on disk is replaced whole or not at all. */
 #include "common/error.h"
 #include "common/file.h"
 #include "common/output.h"
@@ -55,7 +55,8 @@ static void assert_refused(const char *what, Bytes bytes, const char *words) {
 static SafeTensors parse(Bytes bytes) {
     SafeTensors file;
     char error[SAFETENSORS_ERROR];
-    if (!safetensors_parse(&file, "x.safetensors", bytes.bytes, bytes.size, error)) fail_msg("%s", error);
+    if (!safetensors_parse(&file, "x.safetensors", bytes.bytes, bytes.size, error))
+        fail_msg("%s", error);
     return file;
 }
 
@@ -64,7 +65,7 @@ static SafeTensors parse(Bytes bytes) {
 /* A tensor "a" with the fields that are given. */
 #define A(fields) "{\"a\":{" fields "}}"
 #define F32_2 "\"dtype\":\"F32\",\"shape\":[2]"
-#define OF(dtype, shape, begin, end)                                                                         \
+#define OF(dtype, shape, begin, end)                                                               \
     "{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" #begin "," #end "]}"
 
 static const struct {
@@ -85,7 +86,8 @@ static const struct {
     {"surrogate in UTF-8", "{\"\xed\xa0\x80\":" OF("F32", "2", 0, 8) "}", 8, "unable to decode"},
     {"overlong UTF-8", "{\"\xc0\x80\":" OF("F32", "2", 0, 8) "}", 8, "unable to decode"},
     {"raw newline in a name", "{\"a\nb\":" OF("F32", "2", 0, 8) "}", 8, "unexpected newline"},
-    {"zero in a name", "{\"a\\u0000b\":" OF("F32", "2", 0, 8) "}", 8, "NUL byte in object key not supported"},
+    {"zero in a name", "{\"a\\u0000b\":" OF("F32", "2", 0, 8) "}", 8,
+     "NUL byte in object key not supported"},
 
     {"the same tensor twice", "{\"a\":" OF("U8", "1", 0, 1) ",\"a\":" OF("U8", "1", 1, 2) "}", 2,
      "duplicate object key near '\"a\"'"},
@@ -94,8 +96,8 @@ static const struct {
     {"metadata twice", "{\"__metadata__\":{},\"__metadata__\":{}}", 0, "duplicate object key"},
     {"the same metadata key twice", "{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"}}", 0,
      "duplicate object key"},
-    {"the same key, escaped", "{\"a\":" OF("U8", "1", 0, 1) ",\"\\u0061\":" OF("U8", "1", 1, 2) "}", 2,
-     "duplicate object key"},
+    {"the same key, escaped", "{\"a\":" OF("U8", "1", 0, 1) ",\"\\u0061\":" OF("U8", "1", 1, 2) "}",
+     2, "duplicate object key"},
 
     {"metadata is a string", "{\"__metadata__\":\"a\"}", 0, "__metadata__ is not an object"},
     {"metadata is null", "{\"__metadata__\":null}", 0, "__metadata__ is not an object"},
@@ -108,15 +110,19 @@ static const struct {
     {"entry is an array", "{\"a\":[]}", 0, "tensor \"a\": Expected object, got array"},
     {"empty entry", A(""), 0,
      "tensor \"a\": Object item not found: dtype; it should be like {\"dtype\": \"F32\""},
-    {"no dtype", A("\"shape\":[2],\"data_offsets\":[0,8]"), 8, "tensor \"a\": Object item not found: dtype"},
+    {"no dtype", A("\"shape\":[2],\"data_offsets\":[0,8]"), 8,
+     "tensor \"a\": Object item not found: dtype"},
     {"no shape", A("\"dtype\":\"F32\",\"data_offsets\":[0,8]"), 8, "Object item not found: shape"},
     {"no data_offsets", A(F32_2), 8, "Object item not found: data_offsets"},
-    {"unknown field", A(F32_2 ",\"data_offsets\":[0,8],\"strides\":[1]"), 8, "left unpacked: strides"},
+    {"unknown field", A(F32_2 ",\"data_offsets\":[0,8],\"strides\":[1]"), 8,
+     "left unpacked: strides"},
 
     {"dtype is a number", A("\"dtype\":32,\"shape\":[2],\"data_offsets\":[0,8]"), 8,
      "Expected string, got integer"},
-    {"unknown dtype", "{\"a\":" OF("F8_E4M3", "8", 0, 8) "}", 8, "does not know its dtype \"F8_E4M3\""},
-    {"dtype in lower case", "{\"a\":" OF("f32", "2", 0, 8) "}", 8, "does not know its dtype \"f32\""},
+    {"unknown dtype", "{\"a\":" OF("F8_E4M3", "8", 0, 8) "}", 8,
+     "does not know its dtype \"F8_E4M3\""},
+    {"dtype in lower case", "{\"a\":" OF("f32", "2", 0, 8) "}", 8,
+     "does not know its dtype \"f32\""},
     {"no dtype at all", "{\"a\":" OF("", "2", 0, 8) "}", 8, "does not know its dtype \"\""},
 
     {"shape is a number", A("\"dtype\":\"F32\",\"shape\":2,\"data_offsets\":[0,8]"), 8,
@@ -128,33 +134,41 @@ static const struct {
     {"rank 9", "{\"a\":" OF("U8", "1,1,1,1,1,1,1,1,1", 0, 1) "}", 1, "9 dimensions"},
     {"negative dimension", "{\"a\":" OF("F32", "1,-2", 0, 8) "}", 8,
      "shape[1] is not an integer of 0 or more"},
-    {"two negative dimensions", "{\"a\":" OF("F32", "-1,-2", 0, 8) "}", 8, "shape[0] is not an integer"},
+    {"two negative dimensions", "{\"a\":" OF("F32", "-1,-2", 0, 8) "}", 8,
+     "shape[0] is not an integer"},
     {"fractional dimension", "{\"a\":" OF("F32", "2.5", 0, 8) "}", 8, "shape[0] is not an integer"},
     {"dimension 2.0", "{\"a\":" OF("F32", "2.0", 0, 8) "}", 8, "shape[0] is not an integer"},
     {"dimension 2e0", "{\"a\":" OF("F32", "2e0", 0, 8) "}", 8, "shape[0] is not an integer"},
-    {"dimension is a string", "{\"a\":" OF("F32", "\"2\"", 0, 8) "}", 8, "shape[0] is not an integer"},
+    {"dimension is a string", "{\"a\":" OF("F32", "\"2\"", 0, 8) "}", 8,
+     "shape[0] is not an integer"},
     {"dimension is true", "{\"a\":" OF("F32", "2,true", 0, 8) "}", 8, "shape[1] is not an integer"},
-    {"dimension is an array", "{\"a\":" OF("F32", "[2]", 0, 8) "}", 8, "shape[0] is not an integer"},
+    {"dimension is an array", "{\"a\":" OF("F32", "[2]", 0, 8) "}", 8,
+     "shape[0] is not an integer"},
     {"dimension 2^63", "{\"a\":" OF("U8", "9223372036854775808", 0, 8) "}", 8, "too big integer"},
     {"dimension 1e999", "{\"a\":" OF("U8", "1e999", 0, 8) "}", 8, "real number overflow"},
     {"count overflows to 0", "{\"a\":" OF("U8", "4294967296,4294967296", 0, 0) "}", 0, "overflows"},
     {"count overflows to 8", "{\"a\":" OF("U8", "2305843009213693953,8", 0, 8) "}", 8, "overflows"},
     {"bytes overflow to 0", "{\"a\":" OF("F32", "4611686018427387904", 0, 0) "}", 0, "overflows"},
     {"bytes overflow to 8", "{\"a\":" OF("F64", "2305843009213693953", 0, 8) "}", 8, "overflows"},
-    {"strides overflow before 0", "{\"a\":" OF("U8", "9223372036854775807,4,0", 0, 0) "}", 0, "overflows"},
-    {"strides overflow behind 0", "{\"a\":" OF("U8", "0,9223372036854775807,4", 0, 0) "}", 0, "overflows"},
+    {"strides overflow before 0", "{\"a\":" OF("U8", "9223372036854775807,4,0", 0, 0) "}", 0,
+     "overflows"},
+    {"strides overflow behind 0", "{\"a\":" OF("U8", "0,9223372036854775807,4", 0, 0) "}", 0,
+     "overflows"},
 
     {"too few bytes for the shape", "{\"a\":" OF("F32", "2", 0, 7) "}", 7,
      "tensor \"a\": F32 [2] needs 8 bytes, but its data_offsets [0, 7] hold 7"},
-    {"too many bytes for the shape", "{\"a\":" OF("F32", "1,2", 0, 12) "}", 12, "F32 [1, 2] needs 8 bytes"},
+    {"too many bytes for the shape", "{\"a\":" OF("F32", "1,2", 0, 12) "}", 12,
+     "F32 [1, 2] needs 8 bytes"},
     {"no bytes for a scalar", "{\"a\":" OF("F32", "", 0, 0) "}", 0, "F32 [] needs 4 bytes"},
-    {"bytes for an empty tensor", "{\"a\":" OF("F32", "0,2", 0, 8) "}", 8, "F32 [0, 2] needs 0 bytes"},
+    {"bytes for an empty tensor", "{\"a\":" OF("F32", "0,2", 0, 8) "}", 8,
+     "F32 [0, 2] needs 0 bytes"},
 
     {"offsets are an object", A(F32_2 ",\"data_offsets\":{}"), 8, "Expected array, got object"},
     {"offsets are empty", A(F32_2 ",\"data_offsets\":[]"), 8, "Array index 0 out of range"},
     {"one offset", A(F32_2 ",\"data_offsets\":[0]"), 8, "Array index 1 out of range"},
     {"three offsets", A(F32_2 ",\"data_offsets\":[0,8,8]"), 8, "array item(s) left unpacked"},
-    {"offset is a string", A(F32_2 ",\"data_offsets\":[0,\"8\"]"), 8, "Expected integer, got string"},
+    {"offset is a string", A(F32_2 ",\"data_offsets\":[0,\"8\"]"), 8,
+     "Expected integer, got string"},
     {"offset 8.0", A(F32_2 ",\"data_offsets\":[0,8.0]"), 8, "Expected integer, got real"},
     {"offset 0.5", A(F32_2 ",\"data_offsets\":[0.5,8]"), 8, "Expected integer, got real"},
     {"offset 2^64", A(F32_2 ",\"data_offsets\":[0,18446744073709551616]"), 8, "too big integer"},
@@ -163,7 +177,8 @@ static const struct {
     {"both negative", "{\"a\":" OF("F32", "2", -16, -8) "}", 8, "[-16, -8] are not a range"},
     {"begin after end", "{\"a\":" OF("F32", "2", 8, 0) "}", 8, "[8, 0] are not a range"},
     {"end after the file's", "{\"a\":" OF("F32", "2", 0, 8) "}", 7, "its data end at 8 of 7"},
-    {"far end", "{\"a\":" OF("F32", "2", 9223372036854775799, 9223372036854775807) "}", 8, "its data end at"},
+    {"far end", "{\"a\":" OF("F32", "2", 9223372036854775799, 9223372036854775807) "}", 8,
+     "its data end at"},
     {"empty tensor after the end", "{\"a\":" OF("F32", "0", 1, 1) "}", 0, "its data end at 1 of 0"},
 
     {"first offset is not 0", "{\"a\":" OF("U8", "2", 1, 3) "}", 3,
@@ -176,10 +191,12 @@ static const struct {
      "tensor \"b\": its data overlap those of \"a\""},
     {"tensor inside another", "{\"a\":" OF("U8", "4", 0, 4) ",\"b\":" OF("U8", "2", 1, 3) "}", 4,
      "tensor \"b\": its data overlap those of \"a\""},
-    {"empty tensor inside another", "{\"a\":" OF("U8", "4", 0, 4) ",\"b\":" OF("U8", "0", 2, 2) "}", 4,
-     "tensor \"b\": its data overlap those of \"a\""},
-    {"empty tensor after a hole", "{\"a\":" OF("U8", "0", 4, 4) "}", 4, "the 4 byte(s) before its data"},
-    {"trailing bytes", "{\"a\":" OF("U8", "4", 0, 4) "}", 5, "the last 1 byte(s) belong to no tensor"},
+    {"empty tensor inside another", "{\"a\":" OF("U8", "4", 0, 4) ",\"b\":" OF("U8", "0", 2, 2) "}",
+     4, "tensor \"b\": its data overlap those of \"a\""},
+    {"empty tensor after a hole", "{\"a\":" OF("U8", "0", 4, 4) "}", 4,
+     "the 4 byte(s) before its data"},
+    {"trailing bytes", "{\"a\":" OF("U8", "4", 0, 4) "}", 5,
+     "the last 1 byte(s) belong to no tensor"},
     {"nothing but bytes", "{}", 3, "the last 3 byte(s) belong to no tensor"},
     {"only the second is wrong", "{\"a\":" OF("U8", "4", 0, 4) ",\"b\":" OF("U9", "4", 4, 8) "}", 8,
      "tensor \"b\": this reader does not know its dtype \"U9\""},
@@ -226,7 +243,8 @@ static void test_every_truncation_is_refused(void **state) {
     for (size_t size = 0; size < whole.size; size++) {
         Bytes part = {malloc(size), size};
         memcpy(part.bytes, whole.bytes, size);
-        assert_refused("a part of a file", part, size < 8 ? "fetch the file again" : "fetch it again");
+        assert_refused("a part of a file", part,
+                       size < 8 ? "fetch the file again" : "fetch it again");
         free(part.bytes);
     }
     free(whole.bytes);
@@ -252,8 +270,8 @@ static void test_messages_stay_one_line(void **state) {
     char *long_name = malloc(LONG + 1);
     memset(long_name, 'n', LONG);
     long_name[LONG] = '\0';
-    const char *names[] = {"a\\nerror: all is well", "\\u001b[2J\\r\\b\\u007f", "\\u009b31m", "%s%n%99999d",
-                           long_name};
+    const char *names[] = {"a\\nerror: all is well", "\\u001b[2J\\r\\b\\u007f", "\\u009b31m",
+                           "%s%n%99999d", long_name};
 
     for (size_t i = 0; i < COUNT(names); i++) {
         char *header = malloc(2 * LONG + 1000);
@@ -303,12 +321,15 @@ static void test_legal_headers(void **state) {
         {"zero-sized and huge", "{\"a\":" OF("U8", "0," LARGEST_SIZE, 0, 0) "}", 0, 1},
         {"rank 8", "{\"a\":" OF("U8", "1,1,1,1,1,1,1,2", 0, 2) "}", 2, 1},
         {"empty name", "{\"\":" OF("U8", "2", 0, 2) "}", 2, 1},
-        {"fields in another order", A("\"data_offsets\":[0,8],\"shape\":[2],\"dtype\":\"F32\""), 8, 1},
-        {"metadata at the end", "{\"a\":" OF("U8", "2", 0, 2) ",\"__metadata__\":{\"a\":\"b\"}}", 2, 1},
+        {"fields in another order", A("\"data_offsets\":[0,8],\"shape\":[2],\"dtype\":\"F32\""), 8,
+         1},
+        {"metadata at the end", "{\"a\":" OF("U8", "2", 0, 2) ",\"__metadata__\":{\"a\":\"b\"}}", 2,
+         1},
         {"empty tensors that share an offset",
          "{\"z\":" OF("U8", "2", 0, 2) ",\"y\":" OF("F32", "0", 0, 0) ",\"x\":" OF(
-             "F64", "0", 0,
-             0) ",\"w\":" OF("U8", "1", 2, 3) ",\"v\":" OF("U8", "0", 2, 2) ",\"u\":" OF("U8", "0", 3, 3) "}",
+             "F64", "0", 0, 0) ",\"w\":" OF("U8", "1", 2, 3) ",\"v\":" OF("U8", "0", 2,
+                                                                          2) ",\"u\":" OF("U8", "0",
+                                                                                          3, 3) "}",
          3, 6},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -372,14 +393,15 @@ static void test_unaligned_data(void **state) {
     }
 }
 
-/* Processor time to open so many tensors. Every second one is empty; the order in the header is the reverse of the
- * order in the data. */
+/* Processor time to open so many tensors. Every second one is empty; the order in the header is the
+ * reverse of the order in the data. */
 static double opening_time(int count) {
     char *header;
     size_t size;
     FILE *stream = open_memstream(&header, &size);
     for (int i = count - 1; i >= 0; i--)
-        fprintf(stream, "%s\"model.layers.%d.self_attn.q_proj.weight\":%s%d],\"data_offsets\":[%d,%d]}",
+        fprintf(stream,
+                "%s\"model.layers.%d.self_attn.q_proj.weight\":%s%d],\"data_offsets\":[%d,%d]}",
                 i == count - 1 ? "{" : ",", i, "{\"dtype\":\"BF16\",\"shape\":[", i % 2, i / 2 * 2,
                 (i + 1) / 2 * 2);
     fputs("}", stream);
@@ -398,13 +420,18 @@ static double opening_time(int count) {
     return time;
 }
 
-/* Ten times as many take ten times as long and a little more, or a hundred times if each is compared with all the
- * others; 32 lies between. The best of three of each, for the machine may be busy. */
+/* Ten times as many take ten times as long and a little more, or a hundred times if each is
+ * compared with all the others; 32 lies between. The best of three of each, for the machine may be
+ * busy. */
 static void test_ten_times_the_tensors_take_ten_times_as_long(void **state) {
     (void)state;
     double some = INFINITY, many = INFINITY;
-    for (int n = 0; n < 3; n++) some = fmin(some, opening_time(3000)), many = fmin(many, opening_time(30000));
-    if (!(many < 32 * some)) fail_msg("3000 tensors take %.3f seconds, 30000 take %.3f", some, many);
+    for (int n = 0; n < 3; n++) {
+        some = fmin(some, opening_time(3000));
+        many = fmin(many, opening_time(30000));
+    }
+    if (!(many < 32 * some))
+        fail_msg("3000 tensors take %.3f seconds, 30000 take %.3f", some, many);
 }
 
 /* ---- files on disk: a scratch directory for each test ---- */
@@ -475,9 +502,11 @@ static void test_unreadable_files(void **state) {
     write_text("empty", "");
     assert_cannot_read(in_directory("empty"), "0 bytes do not even hold");
     write_text("text", "version https://git-lfs.github.com/spec/v1\n");
-    assert_cannot_read(in_directory("text"), "it is git-lfs's note of where the file is, and not the file");
+    assert_cannot_read(in_directory("text"),
+                       "it is git-lfs's note of where the file is, and not the file");
     write_text("text", "Once upon a time\n");
-    assert_cannot_read(in_directory("text"), "over the limit of 100000000: is this a safetensors file?");
+    assert_cannot_read(in_directory("text"),
+                       "over the limit of 100000000: is this a safetensors file?");
     chmod(in_directory("text"), 0);
     if (geteuid() != 0) assert_cannot_read(in_directory("text"), "Permission denied");
 }
@@ -487,14 +516,18 @@ static void test_what_is_saved_comes_back(void **state) {
     unsigned char bytes[2 * 8];
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)(0xf0 + i);
     Tensor tensors[DTYPE_COUNT + 3] = {
-        [DTYPE_COUNT] =
-            {.name = "a \"quoted\"\nname \xe2\x82\xac", .dtype = U8, .rank = 1, .shape = {3}, .data = bytes},
+        [DTYPE_COUNT] = {.name = "a \"quoted\"\nname \xe2\x82\xac",
+                         .dtype = U8,
+                         .rank = 1,
+                         .shape = {3},
+                         .data = bytes},
         [DTYPE_COUNT + 1] = {.name = "scalar", .dtype = F32, .data = &(float){-INFINITY}},
-        [DTYPE_COUNT + 2] = {.name = "empty", .dtype = F32, .rank = 3, .shape = {2, 0, 5}, .data = bytes},
+        [DTYPE_COUNT +
+            2] = {.name = "empty", .dtype = F32, .rank = 3, .shape = {2, 0, 5}, .data = bytes},
     };
     for (DType dtype = 0; dtype < DTYPE_COUNT; dtype++)
-        tensors[dtype] =
-            (Tensor){.name = dtype_name(dtype), .dtype = dtype, .rank = 2, .shape = {1, 2}, .data = bytes};
+        tensors[dtype] = (Tensor){
+            .name = dtype_name(dtype), .dtype = dtype, .rank = 2, .shape = {1, 2}, .data = bytes};
     Metadata metadata[] = {{"format", "pt"}, {"", "an empty key\n"}};
     safetensors_save(in_directory("saved"), COUNT(tensors), tensors, COUNT(metadata), metadata);
 
@@ -513,7 +546,8 @@ static void test_what_is_saved_comes_back(void **state) {
     assert_string_equal(safetensors_metadata(&file, ""), "an empty key\n");
 
     /* Replacing the very file that is mapped is safe: the mapping keeps the old one. */
-    safetensors_save(in_directory("saved"), file.count, file.tensors, file.metadata_count, file.metadata);
+    safetensors_save(in_directory("saved"), file.count, file.tensors, file.metadata_count,
+                     file.metadata);
     SafeTensors again = safetensors_open(in_directory("saved"));
     assert_int_equal(again.count, file.count);
     assert_memory_equal(again.tensors[0].data, bytes, 16);
@@ -560,7 +594,8 @@ static void test_saved_files_have_the_usual_mode(void **state) {
 
 /* ---- programs that fail while they write ---- */
 
-/* Runs the action in a process of its own, where fail() may end it; returns its wait status and its message.
+/* Runs the action in a process of its own, where fail() may end it; returns its wait status and its
+ * message.
  */
 static int run(void (*action)(void), char message[static 1000]) {
     int ends[2];
@@ -576,7 +611,8 @@ static int run(void (*action)(void), char message[static 1000]) {
     }
     close(ends[1]);
     size_t length = 0;
-    for (ssize_t got; (got = read(ends[0], message + length, 999 - length)) > 0;) length += (size_t)got;
+    for (ssize_t got; (got = read(ends[0], message + length, 999 - length)) > 0;)
+        length += (size_t)got;
     message[length] = '\0';
     close(ends[0]);
     int status = 0;
@@ -590,11 +626,13 @@ static void assert_fails(void (*action)(void), const char *words) {
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 1)
         fail_msg("wait status %x, and \"%s\"", status, message);
     if (!strstr(message, words)) fail_msg("\"%s\" does not say \"%s\"", message, words);
-    if (strncmp(message, "error: ", 7) != 0) fail_msg("\"%s\" does not start with \"error: \"", message);
+    if (strncmp(message, "error: ", 7) != 0)
+        fail_msg("\"%s\" does not start with \"error: \"", message);
 }
 
 static float large[1 << 16];
-static const Tensor large_tensor = {.name = "t", .dtype = F32, .rank = 1, .shape = {1 << 16}, .data = large};
+static const Tensor large_tensor = {
+    .name = "t", .dtype = F32, .rank = 1, .shape = {1 << 16}, .data = large};
 
 static void save_past_the_limit(void) {
     signal(SIGXFSZ, SIG_IGN);
@@ -705,7 +743,8 @@ static void test_a_signal_leaves_the_old_file(void **state) {
 static void an_ignored_signal(void) {
     signal(SIGHUP, SIG_IGN);
     Output output = output_open(in_directory("file"));
-    fputs("part", output.file), fflush(output.file);
+    fputs("part", output.file);
+    fflush(output.file);
     raise(SIGHUP);
     fputs(" and whole", output.file);
     output_close(&output);
@@ -726,8 +765,10 @@ static void another_file_is_shortened(void) {
     char why[FILE_WHY];
     void *ours;
     size_t size;
-    alarm(20), signal(SIGBUS, end_with_7);
-    write_text("ours", "ours"), write_text("other", "other");
+    alarm(20);
+    signal(SIGBUS, end_with_7);
+    write_text("ours", "ours");
+    write_text("other", "other");
     int other = open(in_directory("other"), O_RDWR);
     const volatile char *bytes = mmap(NULL, 5, PROT_READ, MAP_PRIVATE, other, 0);
     if (!file_map(in_directory("ours"), &ours, &size, why) || ftruncate(other, 0) != 0) exit(1);

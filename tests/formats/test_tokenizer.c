@@ -1,5 +1,6 @@
-/* The tokenizers against sentencepiece, tiktoken and tokenizers: what they encode texts to and decode ids to, in every file
- * format; round trips; the time that it takes; and what is refused, with one line and status 1. */
+/* The tokenizers against sentencepiece, tiktoken and tokenizers: what they encode texts to and
+ * decode ids to, in every file format; round trips; the time that it takes; and what is refused,
+ * with one line and status 1. */
 #include "14_engine/tokenizers/precompiled_charsmap.h"
 #include "14_engine/tokenizers/steps.h"
 #include "14_engine/tokenizers/tokenizer_any.h"
@@ -22,8 +23,9 @@
 
 #define GOLDEN(name) AT("%s/tests/golden/tokenizers/%s", ROOT, name)
 
-static const char *const committed[] = {"sentencepiece", "user_defined", "mapped", "prepend", "metaspace", "tiktoken",
-                                        "byte_level", "user_defined.gguf", "byte_level.gguf"};
+static const char *const committed[] = {"sentencepiece", "user_defined",      "mapped",
+                                        "prepend",       "metaspace",         "tiktoken",
+                                        "byte_level",    "user_defined.gguf", "byte_level.gguf"};
 /* Where they are: LLAMA_DATA, or ../shared/data. */
 static const char *const others[] = {"llama2", "llama3", "tok512.bin"};
 
@@ -66,30 +68,36 @@ static Bytes from_json(const json_t *string) {
 
 /* The i-th text: those that are UTF-8, then those that are not. */
 static bool golden_text(size_t i, Bytes *bytes) {
-    const json_t *texts = json_object_get(expected, "texts"), *hex = json_object_get(expected, "bytes");
+    const json_t *texts = json_object_get(expected, "texts"),
+                 *hex = json_object_get(expected, "bytes");
     size_t valid = json_array_size(texts);
     if (i < valid) *bytes = from_json(json_array_get(texts, i));
-    else if (i < valid + json_array_size(hex)) *bytes = from_hex(json_string_value(json_array_get(hex, i - valid)));
+    else if (i < valid + json_array_size(hex))
+        *bytes = from_hex(json_string_value(json_array_get(hex, i - valid)));
     else return false;
     return true;
 }
 
 static void say_ids(char to[static 2000], size_t count, const int ids[count]) {
     int length = 0;
-    for (size_t i = 0; i < count && length < 1900; i++) length += sprintf(to + length, " %d", ids[i]);
+    for (size_t i = 0; i < count && length < 1900; i++)
+        length += sprintf(to + length, " %d", ids[i]);
     to[length] = '\0';
 }
 
-static void assert_encodes(const Tokenizer *t, const char *name, Bytes bytes, bool special, const json_t *answer) {
+static void assert_encodes(const Tokenizer *t, const char *name, Bytes bytes, bool special,
+                           const json_t *answer) {
     size_t count;
-    int *ids = tokenizer_encode(t, bytes.length, bytes.bytes, special, &count), right[json_array_size(answer) + 1];
+    int *ids = tokenizer_encode(t, bytes.length, bytes.bytes, special, &count),
+        right[json_array_size(answer) + 1];
     bool same = count == json_array_size(answer);
     for (size_t i = 0; i < json_array_size(answer); i++) {
         right[i] = (int)json_integer_value(json_array_get(answer, i));
         same = same && ids[i] == right[i];
     }
     char got[2000] = "", wanted[2000] = "";
-    say_ids(got, count, ids), say_ids(wanted, json_array_size(answer), right);
+    say_ids(got, count, ids);
+    say_ids(wanted, json_array_size(answer), right);
     if (!same)
         fail_msg("%s: \"%.*s\"%s is%s, not%s", name, (int)bytes.length, bytes.bytes,
                  special ? " with special tokens" : "", wanted, got);
@@ -97,9 +105,10 @@ static void assert_encodes(const Tokenizer *t, const char *name, Bytes bytes, bo
 }
 
 /* Its answers, of the i-th text. */
-static void check_text(const Tokenizer *t, const char *name, const json_t *answers, size_t i, Bytes bytes) {
+static void check_text(const Tokenizer *t, const char *name, const json_t *answers, size_t i,
+                       Bytes bytes) {
     const json_t *ids = json_array_get(json_object_get(answers, "ids"), i),
-        *special = json_array_get(json_object_get(answers, "special"), i);
+                 *special = json_array_get(json_object_get(answers, "special"), i);
     if (!json_is_null(ids)) assert_encodes(t, name, bytes, false, ids);
     if (!json_is_null(special)) assert_encodes(t, name, bytes, true, special);
     free(bytes.bytes);
@@ -116,8 +125,10 @@ static void check_decoding(const Tokenizer *t, const char *name, const json_t *a
             numbers[k] = (int)json_integer_value(json_array_get(list, k));
         size_t length;
         char *decoded = tokenizer_decode(t, json_array_size(list), numbers, &length);
-        if (length != json_string_length(right) || memcmp(decoded, json_string_value(right), length) != 0)
-            fail_msg("%s: ids %zu are \"%s\", not \"%s\"", name, i, json_string_value(right), decoded);
+        if (length != json_string_length(right) ||
+            memcmp(decoded, json_string_value(right), length) != 0)
+            fail_msg("%s: ids %zu are \"%s\", not \"%s\"", name, i, json_string_value(right),
+                     decoded);
         free(decoded);
     }
 }
@@ -147,7 +158,8 @@ static void check_other(const Tokenizer *t, const char *name, const json_t *answ
 }
 
 static json_t *others_expected(void) {
-    json_t *others = json_load_file(AT("%s/tests/golden/foreign_tokenizers/expected.json", ROOT), JSON_ALLOW_NUL, NULL);
+    json_t *others = json_load_file(AT("%s/tests/golden/foreign_tokenizers/expected.json", ROOT),
+                                    JSON_ALLOW_NUL, NULL);
     assert_non_null(others);
     return others;
 }
@@ -164,8 +176,10 @@ static void other_peoples_are_the_librarys(void **state) {
             print_message("skipped: %s: there is no utf8proc\n", name);
             continue;
         }
-        Tokenizer *t = tokenizer_open_any(strcmp(name, "mapped") == 0 ? GOLDEN("mapped")
-                                                                  : AT("%s/tests/golden/foreign_tokenizers/%s.json", ROOT, name));
+        Tokenizer *t =
+            tokenizer_open_any(strcmp(name, "mapped") == 0
+                                   ? GOLDEN("mapped")
+                                   : AT("%s/tests/golden/foreign_tokenizers/%s.json", ROOT, name));
         check_other(t, name, answers);
         tokenizer_close(t);
     }
@@ -176,7 +190,8 @@ static void other_peoples_are_the_librarys(void **state) {
 static void nothing_may_be_left(void **state) {
     (void)state;
     if (!has_normal_forms) skip();
-    Tokenizer *t = tokenizer_open_any(AT("%s/tests/golden/foreign_tokenizers/metaspace_split.json", ROOT));
+    Tokenizer *t =
+        tokenizer_open_any(AT("%s/tests/golden/foreign_tokenizers/metaspace_split.json", ROOT));
     size_t count, length;
     int *ids = tokenizer_encode(t, 1, " ", false, &count);
     assert_int_equal(count, 1);
@@ -188,12 +203,18 @@ static void nothing_may_be_left(void **state) {
 static const struct {
     size_t length;
     const char *bytes;
-} broken_maps[] = {{3, "\0\0\0"}, {8, "\10\0\0\0\0\0\0\0"}, {8, "\3\0\0\0\0\0\0\0"}, {9, "\4\0\0\0\0\0\0\0a"}},
-    *broken_map;
+} broken_maps[] = {{3, "\0\0\0"},
+                   {8, "\10\0\0\0\0\0\0\0"},
+                   {8, "\3\0\0\0\0\0\0\0"},
+                   {9, "\4\0\0\0\0\0\0\0a"}},
+  *broken_map;
 
-static void read_broken_map(void) { charsmap_new("m", false, broken_map->length, broken_map->bytes); }
+static void read_broken_map(void) {
+    charsmap_new("m", false, broken_map->length, broken_map->bytes);
+}
 
-/* Too short; a trie that is longer than all; half a unit; a text without an end. And a map may lead nowhere. */
+/* Too short; a trie that is longer than all; half a unit; a text without an end. And a map may lead
+ * nowhere. */
 static void a_charsmap_may_be_broken(void **state) {
     (void)state;
     for (broken_map = broken_maps; broken_map < broken_maps + COUNT(broken_maps); broken_map++)
@@ -208,18 +229,20 @@ static void a_charsmap_may_be_broken(void **state) {
     }
 }
 
-/* Meta's tokenizer.model, and tokens more beside it, as the two files have them. What added_tokens.json does not tell
- * is which are special: there a text that is searched for those gives the answers. */
+/* Meta's tokenizer.model, and tokens more beside it, as the two files have them. What
+ * added_tokens.json does not tell is which are special: there a text that is searched for those
+ * gives the answers. */
 static void a_folder_adds_tokens(void **state) {
     (void)state;
     json_t *others = others_expected(), *answers = json_object_get(others, "beside_a_model"),
-        *names = json_object(), *one;
+           *names = json_object(), *one;
     const json_t *decoder = json_object_get(answers, "added_tokens_decoder");
     const char *id;
-    json_object_foreach((json_t *)decoder, id, one)
-        json_object_set_new(names, json_string_value(json_object_get(one, "content")), json_integer(atoi(id)));
-    assert_int_equal(system(AT("mkdir %s/added && cp '%s' %s/added", folder, GOLDEN("sentencepiece/tokenizer.model"),
-                               folder)), 0);
+    json_object_foreach((json_t *)decoder, id, one) json_object_set_new(
+        names, json_string_value(json_object_get(one, "content")), json_integer(atoi(id)));
+    assert_int_equal(system(AT("mkdir %s/added && cp '%s' %s/added", folder,
+                               GOLDEN("sentencepiece/tokenizer.model"), folder)),
+                     0);
 
     json_t *config = json_pack("{s:O}", "added_tokens_decoder", decoder);
     assert_int_equal(json_dump_file(config, AT("%s/added/tokenizer_config.json", folder), 0), 0);
@@ -241,22 +264,27 @@ static void a_folder_adds_tokens(void **state) {
     json_decref(config), json_decref(names), json_decref(others);
 }
 
-/* A tokenizer.json counts more than the tokenizer.model beside it, which may lack what was added since. */
+/* A tokenizer.json counts more than the tokenizer.model beside it, which may lack what was added
+ * since. */
 static void a_tokenizer_json_counts_more(void **state) {
     (void)state;
     assert_int_equal(system(AT("mkdir %s/twice && cp '%s' '%s' %s/twice", folder,
-                               GOLDEN("sentencepiece/tokenizer.model"), GOLDEN("metaspace/tokenizer.json"),
-                               folder)), 0);
-    Tokenizer *both = tokenizer_open_any(AT("%s/twice", folder)), *alone = tokenizer_open_any(GOLDEN("metaspace"));
+                               GOLDEN("sentencepiece/tokenizer.model"),
+                               GOLDEN("metaspace/tokenizer.json"), folder)),
+                     0);
+    Tokenizer *both = tokenizer_open_any(AT("%s/twice", folder)),
+              *alone = tokenizer_open_any(GOLDEN("metaspace"));
     assert_int_equal(tokenizer_size(both), tokenizer_size(alone));
     tokenizer_close(both), tokenizer_close(alone);
 }
 
-/* Each Unicode has more letters and digits: which ones this machine's libraries know must make no difference. */
+/* Each Unicode has more letters and digits: which ones this machine's libraries know must make no
+ * difference. */
 static void newer_letters_are_the_librarys(void **state) {
     (void)state;
     static const char *const few[] = {"tiktoken", "byte_level"};
-    const json_t *newer = json_object_get(expected, "newer"), *texts = json_object_get(newer, "texts"), *one;
+    const json_t *newer = json_object_get(expected, "newer"),
+                 *texts = json_object_get(newer, "texts"), *one;
     for (size_t v = 0, i; v < COUNT(few); v++) {
         Tokenizer *t = tokenizer_open_any(GOLDEN(few[v]));
         json_array_foreach(json_object_get(newer, few[v]), i, one) {
@@ -280,7 +308,8 @@ static void chapter_10_opens_metas_formats(void **state) {
         check_vocabulary(metas[i], t);
         tokenizer_close(t);
     }
-    static const char *const others_files[] = {"prepend/tokenizer.json", "byte_level.gguf", "expected.json"};
+    static const char *const others_files[] = {"prepend/tokenizer.json", "byte_level.gguf",
+                                               "expected.json"};
     for (size_t i = 0; i < COUNT(others_files); i++) {
         not_metas = others_files[i];
         assert_refused(open_not_metas, "build/tokenize opens other formats");
@@ -300,7 +329,8 @@ static void llamas_own_files_are_the_librarys(void **state) {
 
 /* ------------------------------------------------------------------ what goes in comes out */
 
-static void assert_round_trip(const Tokenizer *t, const char *name, size_t length, const char *bytes) {
+static void assert_round_trip(const Tokenizer *t, const char *name, size_t length,
+                              const char *bytes) {
     size_t count, got;
     int *ids = tokenizer_encode(t, length, bytes, false, &count);
     char *decoded = tokenizer_decode(t, count, ids, &got);
@@ -314,9 +344,10 @@ static int put_character(char *to, int c) {
     if (c < 0x800) return to[0] = (char)(0xc0 | c >> 6), to[1] = (char)(0x80 | (c & 63)), 2;
     int high = c >> 12;
     if (c < 0x10000)
-        return to[0] = (char)(0xe0 | high), to[1] = (char)(0x80 | (c >> 6 & 63)), to[2] = (char)(0x80 | (c & 63)), 3;
-    to[0] = (char)(0xf0 | high >> 6), to[1] = (char)(0x80 | (high & 63)), to[2] = (char)(0x80 | (c >> 6 & 63)),
-        to[3] = (char)(0x80 | (c & 63));
+        return to[0] = (char)(0xe0 | high), to[1] = (char)(0x80 | (c >> 6 & 63)),
+               to[2] = (char)(0x80 | (c & 63)), 3;
+    to[0] = (char)(0xf0 | high >> 6), to[1] = (char)(0x80 | (high & 63)),
+    to[2] = (char)(0x80 | (c >> 6 & 63)), to[3] = (char)(0x80 | (c & 63));
     return 4;
 }
 
@@ -343,15 +374,18 @@ static void what_goes_in_comes_out(void **state) {
     for (size_t v = 0; v < COUNT(committed); v++) {
         /* They drop spaces. */
         if (strcmp(committed[v], "metaspace") == 0 || strcmp(committed[v], "mapped") == 0) continue;
-        if (strstr(committed[v], "user_defined")) continue; /* "▁the▁" has spaces that are no spaces */
+        if (strstr(committed[v], "user_defined"))
+            continue; /* "▁the▁" has spaces that are no spaces */
         Tokenizer *t = tokenizer_open_any(GOLDEN(committed[v]));
         for (int i = 0; i < 2000; i++)
-            assert_round_trip(t, committed[v], random_text(&random, random_between(&random, 0, 99), bytes), bytes);
+            assert_round_trip(t, committed[v],
+                              random_text(&random, random_between(&random, 0, 99), bytes), bytes);
         tokenizer_close(t);
     }
 }
 
-/* Each id that comes out is one of the vocabulary, and at byte level no byte is lost, whatever the bytes. */
+/* Each id that comes out is one of the vocabulary, and at byte level no byte is lost, whatever the
+ * bytes. */
 static void any_bytes_are_encoded(void **state) {
     (void)state;
     Random random = {11};
@@ -377,9 +411,9 @@ static void any_bytes_are_encoded(void **state) {
     }
 }
 
-/* What a long text remembers of its words and merges changes nothing: its ids are those of its lines, one by one, for
- * no token goes on behind a line's end. Where a ▁ is put before a text, it stands for the space that a line begins
- * with. */
+/* What a long text remembers of its words and merges changes nothing: its ids are those of its
+ * lines, one by one, for no token goes on behind a line's end. Where a ▁ is put before a text, it
+ * stands for the space that a line begins with. */
 static void a_long_text_is_its_lines(void **state) {
     (void)state;
     enum { LINES = 3000, MOST = 4 * 40 + 3 };
@@ -430,8 +464,10 @@ static void tokens_have_names_and_bytes(void **state) {
     Tokenizer *t = tokenizer_open_any(GOLDEN("sentencepiece/tokenizer.model"));
     assert_int_equal(tokenizer_size(t), 1400);
     assert_int_equal(tokenizer_bos(t), 1), assert_int_equal(tokenizer_eos(t), 2);
-    assert_int_equal(tokenizer_special(t, "<unk>"), 0), assert_int_equal(tokenizer_special(t, "▁the"), -1);
-    assert_int_equal(tokenizer_special(t, "<s"), -1), assert_int_equal(tokenizer_special(t, ""), -1);
+    assert_int_equal(tokenizer_special(t, "<unk>"), 0),
+        assert_int_equal(tokenizer_special(t, "▁the"), -1);
+    assert_int_equal(tokenizer_special(t, "<s"), -1),
+        assert_int_equal(tokenizer_special(t, ""), -1);
     assert_false(tokenizer_byte_level(t));
     assert_piece(t, 1, "<s>", ""), assert_piece(t, 13, "<0x0A>", "\n");
     size_t count;
@@ -457,7 +493,8 @@ static void tokens_have_names_and_bytes(void **state) {
 /* What stands behind a special token is the same, whether one text or two. */
 static void a_text_goes_on_after_a_special_token(void **state) {
     (void)state;
-    static const char *const texts[] = {"Hello, llama", " two  spaces", "\n\nlines", "", "▁", "日本 x"};
+    static const char *const texts[] = {"Hello, llama", " two  spaces", "\n\nlines", "", "▁",
+                                        "日本 x"};
     size_t with, without;
     for (size_t v = 0; v < COUNT(committed); v++) {
         Tokenizer *t = tokenizer_open_any(GOLDEN(committed[v]));
@@ -489,23 +526,28 @@ static Tokenizer *open_changed(const char *name, const char *from, const char *t
     return tokenizer_open_any(AT("%s/otherwise", folder));
 }
 
-/* Steps that do nothing, or a pattern that finds the same: then no Llama's own way is taken, and every text still has
- * the same ids, and they the same text. */
+/* Steps that do nothing, or a pattern that finds the same: then no Llama's own way is taken, and
+ * every text still has the same ids, and they the same text. */
 static void what_changes_nothing_gives_the_same_ids(void **state) {
     (void)state;
     static const struct {
         const char *name, *from, *to;
     } changes[] = {
-        {"prepend/tokenizer.json", "\"normalizers\":[", "\"normalizers\":[{\"type\":\"Sequence\",\"normalizers\":[]},"},
-        {"prepend/tokenizer.json", "\"▁\"}]}", "\"▁\"},{\"type\":\"Sequence\",\"normalizers\":[]}]}"},
+        {"prepend/tokenizer.json", "\"normalizers\":[",
+         "\"normalizers\":[{\"type\":\"Sequence\",\"normalizers\":[]},"},
+        {"prepend/tokenizer.json", "\"▁\"}]}",
+         "\"▁\"},{\"type\":\"Sequence\",\"normalizers\":[]}]}"},
         {"prepend/tokenizer.json", "\"String\":\" \"", "\"Regex\":\" \""},
-        {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":{\"type\":\"Sequence\","
+        {"prepend/tokenizer.json", "\"pre_tokenizer\":null",
+         "\"pre_tokenizer\":{\"type\":\"Sequence\","
          "\"pretokenizers\":[{\"type\":\"Sequence\",\"pretokenizers\":[]}]}"},
         {"prepend/tokenizer.json", "\"end_of_word_suffix\":null", "\"end_of_word_suffix\":\"\""},
         {"prepend/tokenizer.json", "\"dropout\":null", "\"dropout\":0.0"},
-        {"metaspace/tokenizer.json", "\"normalizer\":null", "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":["
+        {"metaspace/tokenizer.json", "\"normalizer\":null",
+         "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":["
          "{\"type\":\"Sequence\",\"normalizers\":[]}]}"},
-        {"byte_level/tokenizer.json", "\"use_regex\":false}]", "\"use_regex\":false},{\"type\":\"Sequence\","
+        {"byte_level/tokenizer.json", "\"use_regex\":false}]",
+         "\"use_regex\":false},{\"type\":\"Sequence\","
          "\"pretokenizers\":[]}]"},
         {"byte_level/tokenizer.json", "|\\\\s+\"}", "|\\\\s+|\\\\s\"}"},
     };
@@ -519,7 +561,8 @@ static void what_changes_nothing_gives_the_same_ids(void **state) {
             int *ids = tokenizer_encode(ours, length, letters, false, &counts[0]);
             int *others = tokenizer_encode(other, length, letters, false, &counts[1]);
             if (counts[0] != counts[1] || memcmp(ids, others, counts[0] * sizeof *ids) != 0)
-                fail_msg("%s with %s: \"%s\" has other ids", changes[c].name, changes[c].to, letters);
+                fail_msg("%s with %s: \"%s\" has other ids", changes[c].name, changes[c].to,
+                         letters);
             char *decoded = tokenizer_decode(ours, counts[0], ids, &lengths[0]);
             char *again = tokenizer_decode(other, counts[0], ids, &lengths[1]);
             assert_int_equal(lengths[0], lengths[1]);
@@ -532,10 +575,14 @@ static void what_changes_nothing_gives_the_same_ids(void **state) {
 
 /* ------------------------------------------------------------------ where a text begins */
 
-#define PUTS(name, id) "\"post_processor\":{\"type\":\"TemplateProcessing\"," \
-    "\"single\":[{\"SpecialToken\":{\"id\":\"" name "\",\"type_id\":0}},{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}]," \
-    "\"pair\":[],\"special_tokens\":{\"" name "\":{\"id\":\"" name "\",\"ids\":[" #id "],\"tokens\":[\"" name "\"]}}}"
-#define PUTS_NONE "\"post_processor\":{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"trim_offsets\":false," \
+#define PUTS(name, id)                                                                             \
+    "\"post_processor\":{\"type\":\"TemplateProcessing\","                                         \
+    "\"single\":[{\"SpecialToken\":{\"id\":\"" name                                                \
+    "\",\"type_id\":0}},{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],"                             \
+    "\"pair\":[],\"special_tokens\":{\"" name "\":{\"id\":\"" name "\",\"ids\":[" #id              \
+    "],\"tokens\":[\"" name "\"]}}}"
+#define PUTS_NONE                                                                                  \
+    "\"post_processor\":{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"trim_offsets\":false," \
     "\"use_regex\":true}"
 
 static void write_bytes(const char *path, size_t length, const char *bytes) {
@@ -544,8 +591,8 @@ static void write_bytes(const char *path, size_t length, const char *bytes) {
     output_close(&output);
 }
 
-/* A committed tokenizer's file in a folder of its own, begins, with these beside it, and its post_processor; NULL for
- * none. */
+/* A committed tokenizer's file in a folder of its own, begins, with these beside it, and its
+ * post_processor; NULL for none. */
 static void write_beside(const char *name, const char *post_processor, const char *tokenizer_config,
                          const char *config) {
     static const char none[] = "\"post_processor\":null";
@@ -559,16 +606,19 @@ static void write_beside(const char *name, const char *post_processor, const cha
     fwrite(bytes + after, 1, size - after, output.file);
     output_close(&output), free(bytes);
     if (tokenizer_config)
-        write_bytes(AT("%s/begins/tokenizer_config.json", folder), strlen(tokenizer_config), tokenizer_config);
+        write_bytes(AT("%s/begins/tokenizer_config.json", folder), strlen(tokenizer_config),
+                    tokenizer_config);
     if (config) write_bytes(AT("%s/begins/config.json", folder), strlen(config), config);
 }
 
-/* For tokenizer.json, what transformers 5.23 answers; beside a tokenizer.model, the rule of its LlamaTokenizer. */
+/* For tokenizer.json, what transformers 5.23 answers; beside a tokenizer.model, the rule of its
+ * LlamaTokenizer. */
 static void a_text_begins_as_the_folder_says(void **state) {
     (void)state;
     static const char sp[] = "sentencepiece/tokenizer.model", json[] = "prepend/tokenizer.json",
-        bytes[] = "byte_level/tokenizer.json";
-    static const char huge[] = "{\"bos_token\": \"</s>\", \"model_max_length\": 1000000000000000019884624838656}";
+                      bytes[] = "byte_level/tokenizer.json";
+    static const char huge[] =
+        "{\"bos_token\": \"</s>\", \"model_max_length\": 1000000000000000019884624838656}";
     static const struct {
         const char *file, *post_processor, *tokenizer_config, *config;
         int bos;
@@ -576,38 +626,53 @@ static void a_text_begins_as_the_folder_says(void **state) {
     } cases[] = {
         {sp, NULL, NULL, NULL, 1, true},
         {sp, NULL, NULL, "{\"bos_token_id\": 2}", 1, true},
-        {sp, NULL, "{\"bos_token\": null, \"add_bos_token\": true}", "{\"bos_token_id\": 2}", 1, true},
+        {sp, NULL, "{\"bos_token\": null, \"add_bos_token\": true}", "{\"bos_token_id\": 2}", 1,
+         true},
         {sp, NULL, "{\"bos_token\": \"\"}", NULL, 1, true},
         {sp, NULL, huge, NULL, 2, true},
-        {sp, NULL, "{\"bos_token\": {\"content\": \"</s>\", \"__type\": \"AddedToken\"}, \"add_bos_token\": true}",
+        {sp, NULL,
+         "{\"bos_token\": {\"content\": \"</s>\", \"__type\": \"AddedToken\"}, \"add_bos_token\": "
+         "true}",
          NULL, 2, true},
         {sp, NULL, "{\"add_bos_token\": false}", NULL, 1, false},
         {json, NULL, NULL, NULL, 1, false},
         {json, NULL, "{\"bos_token\": \"</s>\", \"add_bos_token\": true}", NULL, 2, false},
         {json, PUTS("<s>", 1), NULL, NULL, 1, true},
-        {json, PUTS("<s>", 1), "{\"bos_token\": \"</s>\", \"add_bos_token\": false}", "{\"bos_token_id\": 0}", 1, true},
+        {json, PUTS("<s>", 1), "{\"bos_token\": \"</s>\", \"add_bos_token\": false}",
+         "{\"bos_token_id\": 0}", 1, true},
         {json, PUTS("</s>", 2), NULL, NULL, 2, true},
-        {json, "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"x\"}},"
-               "{\"Sequence\":{\"id\":\"A\"}},{\"SpecialToken\":{\"id\":\"y\"}}],"
-               "\"special_tokens\":{\"x\":{\"ids\":[1]},\"y\":{\"ids\":[2]}}}", NULL, NULL, 1, true},
-        {json, "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"Sequence\":{\"id\":\"A\"}},"
-               "{\"SpecialToken\":{\"id\":\"y\"}}],\"special_tokens\":{\"y\":{\"ids\":[2]}}}", NULL, NULL, 1, false},
+        {json,
+         "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{"
+         "\"id\":\"x\"}},"
+         "{\"Sequence\":{\"id\":\"A\"}},{\"SpecialToken\":{\"id\":\"y\"}}],"
+         "\"special_tokens\":{\"x\":{\"ids\":[1]},\"y\":{\"ids\":[2]}}}",
+         NULL, NULL, 1, true},
+        {json,
+         "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"Sequence\":{\"id\":"
+         "\"A\"}},"
+         "{\"SpecialToken\":{\"id\":\"y\"}}],\"special_tokens\":{\"y\":{\"ids\":[2]}}}",
+         NULL, NULL, 1, false},
         {bytes, NULL, "{\"bos_token\": \"<|eot_id|>\"}", NULL, 602, false},
         {bytes, PUTS_NONE, NULL, NULL, 600, false},
         {bytes, PUTS("<|eot_id|>", 602), NULL, NULL, 602, true},
-        {bytes, "\"post_processor\":{\"type\":\"Sequence\",\"processors\":[{" /* as in Llama 3 */
-                "\"type\":\"ByteLevel\"},{\"type\":\"TemplateProcessing\",\"single\":["
-                "{\"SpecialToken\":{\"id\":\"x\"}},{\"Sequence\":{\"id\":\"A\"}}],"
-                "\"special_tokens\":{\"x\":{\"ids\":[601]}}}]}", NULL, NULL, 601, true},
+        {bytes,
+         "\"post_processor\":{\"type\":\"Sequence\",\"processors\":[{" /* as in Llama 3 */
+         "\"type\":\"ByteLevel\"},{\"type\":\"TemplateProcessing\",\"single\":["
+         "{\"SpecialToken\":{\"id\":\"x\"}},{\"Sequence\":{\"id\":\"A\"}}],"
+         "\"special_tokens\":{\"x\":{\"ids\":[601]}}}]}",
+         NULL, NULL, 601, true},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        write_beside(cases[i].file, cases[i].post_processor, cases[i].tokenizer_config, cases[i].config);
+        write_beside(cases[i].file, cases[i].post_processor, cases[i].tokenizer_config,
+                     cases[i].config);
         Tokenizer *t = tokenizer_open_any(AT("%s/begins", folder));
         if (tokenizer_bos(t) != cases[i].bos || tokenizer_adds_bos(t) != cases[i].adds)
-            fail_msg("case %zu: BOS is %d, %s", i, tokenizer_bos(t), tokenizer_adds_bos(t) ? "added" : "not added");
+            fail_msg("case %zu: BOS is %d, %s", i, tokenizer_bos(t),
+                     tokenizer_adds_bos(t) ? "added" : "not added");
         tokenizer_close(t);
     }
-    /* A name that is not <s>, in a tokenizer.model; and a tokenizer.json beside it, which decides. */
+    /* A name that is not <s>, in a tokenizer.model; and a tokenizer.json beside it, which decides.
+     */
     size_t size;
     char *model = file_read(GOLDEN("sentencepiece/tokenizer.model"), &size);
     ((char *)memmem(model, size, "<s>", 3))[1] = 'S';
@@ -629,21 +694,25 @@ static void a_text_begins_as_the_folder_says(void **state) {
 static void a_text_ends_as_the_folder_says(void **state) {
     (void)state;
     static const char sp[] = "sentencepiece/tokenizer.model", bytes[] = "byte_level/tokenizer.json",
-        nameless[] = "metaspace/tokenizer.json";
+                      nameless[] = "metaspace/tokenizer.json";
     static const struct {
         const char *file, *tokenizer_config, *config;
         int eos;
-    } cases[] = {{sp, NULL, NULL, 2}, {sp, "{\"eos_token\": {\"content\": \"<s>\"}}", "{\"eos_token_id\": 0}", 1},
+    } cases[] = {{sp, NULL, NULL, 2},
+                 {sp, "{\"eos_token\": {\"content\": \"<s>\"}}", "{\"eos_token_id\": 0}", 1},
                  {sp, NULL, "{\"eos_token_id\": 0}", 2},
-                 {sp, "{\"eos_token\": \"<nobody>\"}", NULL, 2}, {bytes, NULL, NULL, 601},
+                 {sp, "{\"eos_token\": \"<nobody>\"}", NULL, 2},
+                 {bytes, NULL, NULL, 601},
                  {bytes, "{\"eos_token\": \"<|eot_id|>\"}", NULL, 602},
-                 {nameless, NULL, NULL, -1}, {nameless, "{\"eos_token\": null}", "{\"eos_token_id\": [1, 0]}", 1},
+                 {nameless, NULL, NULL, -1},
+                 {nameless, "{\"eos_token\": null}", "{\"eos_token_id\": [1, 0]}", 1},
                  {nameless, "{\"eos_token\": \"[INST]\"}", "{\"eos_token_id\": 0}", 720},
                  {nameless, NULL, "{\"eos_token_id\": 100000}", -1}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         write_beside(cases[i].file, NULL, cases[i].tokenizer_config, cases[i].config);
         if (cases[i].file == nameless)
-            assert_int_equal(system(AT("sed -i 's#</s>#</S>#g' %s/begins/tokenizer.json", folder)), 0);
+            assert_int_equal(system(AT("sed -i 's#</s>#</S>#g' %s/begins/tokenizer.json", folder)),
+                             0);
         Tokenizer *t = tokenizer_open_any(AT("%s/begins", folder));
         if (tokenizer_eos(t) != cases[i].eos) fail_msg("case %zu: EOS is %d", i, tokenizer_eos(t));
         tokenizer_close(t);
@@ -653,8 +722,11 @@ static void a_text_ends_as_the_folder_says(void **state) {
 /* Copied as a text, a line of tokenizer.model ends otherwise. */
 static void lines_may_end_as_on_windows(void **state) {
     (void)state;
-    assert_int_equal(system(AT("sed 's/$/\r/' '%s' >%s/windows.model", GOLDEN("tiktoken/tokenizer.model"), folder)), 0);
-    assert_int_equal(run("--model '%s' --encode 'The llama sits.'", GOLDEN("tiktoken/tokenizer.model")), 0);
+    assert_int_equal(system(AT("sed 's/$/\r/' '%s' >%s/windows.model",
+                               GOLDEN("tiktoken/tokenizer.model"), folder)),
+                     0);
+    assert_int_equal(
+        run("--model '%s' --encode 'The llama sits.'", GOLDEN("tiktoken/tokenizer.model")), 0);
     char as_it_is[sizeof said];
     strcpy(as_it_is, said);
     assert_int_equal(run("--model windows.model --encode 'The llama sits.'"), 0);
@@ -668,13 +740,17 @@ static void a_beginning_that_cannot_be_is_refused(void **state) {
     } bad[] = {
         {"sentencepiece/tokenizer.model", NULL, "{\"bos_token\": \"<begin>\"}", NULL,
          "bos_token is \"<begin>\": no token has that name"},
-        {"sentencepiece/tokenizer.model", NULL, "{", NULL, "tokenizer_config.json: line 1: no valid JSON"},
-        {"prepend/tokenizer.json", PUTS("<s>", 100000), NULL, NULL, "post_processor: \"<s>\" is not one of the tokens"},
+        {"sentencepiece/tokenizer.model", NULL, "{", NULL,
+         "tokenizer_config.json: line 1: no valid JSON"},
+        {"prepend/tokenizer.json", PUTS("<s>", 100000), NULL, NULL,
+         "post_processor: \"<s>\" is not one of the tokens"},
         {"prepend/tokenizer.json", "\"post_processor\":{\"type\":\"BertProcessing\"}", NULL, NULL,
          "post_processor: BertProcessing: a Llama's"},
         {"prepend/tokenizer.json",
-         "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"Sequence\":{\"id\":\"A\"}},"
-         "{\"SpecialToken\":{\"id\":\"</s>\"}}]}", NULL, NULL, "post_processor: \"</s>\" is not one of the tokens"},
+         "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"Sequence\":{\"id\":"
+         "\"A\"}},"
+         "{\"SpecialToken\":{\"id\":\"</s>\"}}]}",
+         NULL, NULL, "post_processor: \"</s>\" is not one of the tokens"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         write_beside(bad[i].file, bad[i].post_processor, bad[i].tokenizer_config, bad[i].config);
@@ -709,31 +785,38 @@ enum { LONG = 100000, BLANKS = 1010000 };
 enum { LONG = 300000, BLANKS = 10100000 };
 #endif
 
-/* Ten times the text takes ten times the time, some more for the heap's depth, and again for leaving the cache; what is
- * quadratic takes a hundred times as long. */
-static void assert_linear(const Tokenizer *t, const char *name, const char *what, const char *bytes) {
+/* Ten times the text takes ten times the time, some more for the heap's depth, and again for
+ * leaving the cache; what is quadratic takes a hundred times as long. */
+static void assert_linear(const Tokenizer *t, const char *name, const char *what,
+                          const char *bytes) {
     enum { SMALL = LONG / 10, LARGE = LONG, MOST_TIMES = 40 };
     double small = 0, large = 1e9;
-    for (int i = 0; i < 5 && large > MOST_TIMES * small; i++) { /* again if a first try was disturbed */
+    for (int i = 0; i < 5 && large > MOST_TIMES * small;
+         i++) { /* again if a first try was disturbed */
         small = fmax(small, encoding_time(t, SMALL, bytes));
         large = fmin(large, encoding_time(t, LARGE, bytes));
     }
     if (large > MOST_TIMES * small)
-        fail_msg("%s: %d bytes of %s take %.2f s, %d %.3f s", name, LARGE, what, large, SMALL, small);
+        fail_msg("%s: %d bytes of %s take %.2f s, %d %.3f s", name, LARGE, what, large, SMALL,
+                 small);
 }
 
 static void fill(size_t what, char bytes[LONG]) {
     Random random = {what};
     for (int i = 0; i < LONG; i++)
-        bytes[i] = what == 0 ? 'a' : what == 1 ? "ab"[i % 2]
-                 : what == 2 ? "the llama eats "[random_between(&random, 0, 14)]
-                 : what == 3 ? ' ' : what == 4 ? "\n "[i % 100 == 0] : what == 5 ? "\xe7\x9a\x84"[i % 3] : (char)0xff;
+        bytes[i] = what == 0   ? 'a'
+                   : what == 1 ? "ab"[i % 2]
+                   : what == 2 ? "the llama eats "[random_between(&random, 0, 14)]
+                   : what == 3 ? ' '
+                   : what == 4 ? "\n "[i % 100 == 0]
+                   : what == 5 ? "\xe7\x9a\x84"[i % 3]
+                               : (char)0xff;
 }
 
 static void a_long_text_is_encoded_in_linear_time(void **state) {
     (void)state;
-    static const char *const names[] = {"one letter", "two letters", "words", "spaces", "newlines", "one character",
-                                        "bad bytes"};
+    static const char *const names[] = {"one letter", "two letters",   "words",    "spaces",
+                                        "newlines",   "one character", "bad bytes"};
     static const char *const few[] = {"sentencepiece", "prepend", "tiktoken"};
     char *bytes = xmalloc(LONG);
     for (size_t v = 0; v < COUNT(few) + COUNT(others); v++) {
@@ -762,13 +845,15 @@ static void assert_refuses(const char *words, size_t length, const char *bytes) 
     Output output = output_open(AT("%s/bad", folder));
     fwrite(bytes, 1, length, output.file);
     output_close(&output);
-    assert_int_equal(run("--model bad --encode xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"), 1);
+    assert_int_equal(
+        run("--model bad --encode xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"), 1);
     assert_one_clear_line();
     assert_said(words);
 }
 
 /* A committed file with `from` replaced by `to`. */
-static void assert_change_refused(const char *words, const char *name, const char *from, const char *to) {
+static void assert_change_refused(const char *words, const char *name, const char *from,
+                                  const char *to) {
     size_t size, length = strlen(from);
     char *bytes = file_read(GOLDEN(name), &size), *found = memmem(bytes, size, from, length);
     if (!found) fail_msg("%s is not in %s", from, name);
@@ -783,29 +868,35 @@ static void assert_change_refused(const char *words, const char *name, const cha
 static void added_tokens_that_cannot_be_are_refused(void **state) {
     (void)state;
     static const char *const bad[][3] = {
-        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1400\": {\"content\": \"<a>\", \"lstrip\": true}}}",
+        {"tokenizer_config.json",
+         "{\"added_tokens_decoder\": {\"1400\": {\"content\": \"<a>\", \"lstrip\": true}}}",
          "\"<a>\" is added with lstrip"},
         {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1401\": {\"content\": \"<a>\"}}}",
          "token 1401 is added, \"<a>\": its name or its number cannot be"},
         {"tokenizer_config.json",
-         "{\"added_tokens_decoder\": {\"1401\": {\"content\": \"<a>\"}, \"1\": {\"content\": \"<s>\"}}}",
+         "{\"added_tokens_decoder\": {\"1401\": {\"content\": \"<a>\"}, \"1\": {\"content\": "
+         "\"<s>\"}}}",
          "no token has the id 1400"},
         {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1\": {\"content\": \"<a>\"}}}",
          "token 1 is added, \"<a>\", but it is \"<s>\""},
-        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"x\": {}}}", "its name or its number cannot be"},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"x\": {}}}",
+         "its name or its number cannot be"},
         {"added_tokens.json", "{\"<a>\": \"b\"}", "added_tokens.json: token -1 is added, \"<a>\""},
         {"added_tokens.json", "{\"<a>\": 1e300}", "token 1e+300 is added"},
-        {"added_tokens.json", "{\"\": 1400}", "token 1400 is added, \"\": its name or its number cannot be"},
+        {"added_tokens.json", "{\"\": 1400}",
+         "token 1400 is added, \"\": its name or its number cannot be"},
         {"added_tokens.json", "{\"<a>\": 1}", "token 1 is added, \"<a>\", but it is \"<s>\""},
         {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"1400\": {\"rstrip\": true}}}",
          "\"\" is added with rstrip"},
         {"tokenizer_config.json",
          "{\"added_tokens_decoder\": {\"1400\": {\"content\": \"<a>\", \"single_word\": true}}}",
          "added with single_word"},
-        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"-1\": {\"content\": \"<a>\"}}}", "token -1 is added"},
+        {"tokenizer_config.json", "{\"added_tokens_decoder\": {\"-1\": {\"content\": \"<a>\"}}}",
+         "token -1 is added"},
     };
-    assert_int_equal(system(AT("mkdir %s/adds && cp '%s' %s/adds", folder, GOLDEN("sentencepiece/tokenizer.model"),
-                               folder)), 0);
+    assert_int_equal(system(AT("mkdir %s/adds && cp '%s' %s/adds", folder,
+                               GOLDEN("sentencepiece/tokenizer.model"), folder)),
+                     0);
     for (size_t i = 0; i < COUNT(bad); i++) {
         write_bytes(AT("%s/adds/%s", folder, bad[i][0]), strlen(bad[i][1]), bad[i][1]);
         assert_int_equal(run("--model adds --info"), 1);
@@ -823,19 +914,23 @@ static void other_tokenizers_are_named(void **state) {
         {"prepend/tokenizer.json", "\"type\":\"BPE\"", "\"type\":\"WordPiece\"", "WordPiece"},
         {"prepend/tokenizer.json", "{\"type\":\"Prepend\",\"prepend\":\"▁\"}", "{\"type\":\"Nmt\"}",
          "normalizer is {\"type\":\"Nmt\"}"},
-        {"prepend/tokenizer.json", "{\"type\":\"Prepend\",\"prepend\":\"▁\"}", "{\"type\":\"Prepend\"}",
-         "needs a text"},
-        {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}",
+        {"prepend/tokenizer.json", "{\"type\":\"Prepend\",\"prepend\":\"▁\"}",
+         "{\"type\":\"Prepend\"}", "needs a text"},
+        {"prepend/tokenizer.json", "\"pre_tokenizer\":null",
+         "\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}",
          "pre_tokenizer is {\"type\":\"UnicodeScripts\"}"},
-        {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":{\"type\":\"Sequence\"}",
-         "Sequence of nothing"},
+        {"prepend/tokenizer.json", "\"pre_tokenizer\":null",
+         "\"pre_tokenizer\":{\"type\":\"Sequence\"}", "Sequence of nothing"},
         {"prepend/tokenizer.json", "\"pre_tokenizer\":null", "\"pre_tokenizer\":3", "has no type"},
         {"prepend/tokenizer.json", "\"pre_tokenizer\":null",
          "\"pre_tokenizer\":{\"type\":\"Digits\",\"individual_digits\":1}", "neither"},
         {"prepend/tokenizer.json", "\"pre_tokenizer\":null",
-         "\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"String\":\"x\"},\"behavior\":\"Kept\"}", "behavior"},
+         "\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"String\":\"x\"},\"behavior\":"
+         "\"Kept\"}",
+         "behavior"},
         {"prepend/tokenizer.json", "\"pre_tokenizer\":null",
-         "\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"String\":\"\"},\"behavior\":\"Removed\"}",
+         "\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"String\":\"\"},\"behavior\":"
+         "\"Removed\"}",
          "needs a pattern"},
         {"prepend/tokenizer.json", "{\"type\":\"Fuse\"}", "{\"type\":\"WordPiece\"}",
          "decoder is {\"type\":\"WordPiece\"}"},
@@ -858,8 +953,10 @@ static void other_tokenizers_are_named(void **state) {
         {"prepend/tokenizer.json", "\"merges\":[", "\"merges\":3,\"other\":[", "merges"},
         {"prepend/tokenizer.json", "\"vocab\":{", "\"words\":{", "vocab"},
         {"prepend/tokenizer.json", "\"vocab\":{", "\"vocab\":{,", "line 1"},
-        {"metaspace/tokenizer.json", "\"prepend_scheme\":\"first\"", "\"prepend_scheme\":\"last\"", "prepend_scheme"},
-        {"metaspace/tokenizer.json", "\"replacement\":\"▁\"", "\"replacement\":\"▁▁\"", "one character"},
+        {"metaspace/tokenizer.json", "\"prepend_scheme\":\"first\"", "\"prepend_scheme\":\"last\"",
+         "prepend_scheme"},
+        {"metaspace/tokenizer.json", "\"replacement\":\"▁\"", "\"replacement\":\"▁▁\"",
+         "one character"},
         {"byte_level/tokenizer.json", "(?i:", "é|(?:", "both classes and characters beyond ASCII"},
         {"byte_level/tokenizer.json", "\"Ġt\":", "\" t\":", "byte-level alphabet"},
         {"tiktoken/tokenizer.model", "IQ== 0", "IQ== 7", "line 1: its rank should be 0"},
@@ -881,30 +978,46 @@ static void other_tokenizers_are_named(void **state) {
 static void patterns_that_are_not_understood_are_named(void **state) {
     (void)state;
     static const char *const patterns[][2] = {
-        {"\\\\h|", "an escape"}, {"\\\\bx|", "an escape"}, {"\\\\1|", "an escape"}, {"[\\\\S]|", "an escape"},
-        {"[[^a]b]|", "such a class in a class"}, {"[b[:alpha:]]|", "such a class in a class"},
+        {"\\\\h|", "an escape"},
+        {"\\\\bx|", "an escape"},
+        {"\\\\1|", "an escape"},
+        {"[\\\\S]|", "an escape"},
+        {"[[^a]b]|", "such a class in a class"},
+        {"[b[:alpha:]]|", "such a class in a class"},
         {"[a-[b]]|", "such a class in a class"},
-        {"[[a]-z]|", "such a class in a class"}, {"[a[]b]|", "such a class in a class"},
-        {"[a&&b]|", "&&"}, {"[]a]|", "an empty class"}, {"(?<n>a)|", "a group of this kind"},
-        {"(?i)a|", "a group of this kind"}, {"(*F)|", "(*"},
-        {"a{,2}|", "a brace"}, {"a{2}+|", "a repetition of a repetition"}, {"a{99999}|", "a brace"},
+        {"[[a]-z]|", "such a class in a class"},
+        {"[a[]b]|", "such a class in a class"},
+        {"[a&&b]|", "&&"},
+        {"[]a]|", "an empty class"},
+        {"(?<n>a)|", "a group of this kind"},
+        {"(?i)a|", "a group of this kind"},
+        {"(*F)|", "(*"},
+        {"a{,2}|", "a brace"},
+        {"a{2}+|", "a repetition of a repetition"},
+        {"a{99999}|", "a brace"},
         {"\\\\p{Greek}|", "this property"},
-        {"\\\\pL|", "a property without braces"}, {"é|", "letters beyond ASCII in any case"},
+        {"\\\\pL|", "a property without braces"},
+        {"é|", "letters beyond ASCII in any case"},
         {"(?i:ss)|", "a pair of letters that may be one"},
-        {"(a|", "the pattern \"(a|"}, {"]|", "a bracket"}, {"[a|", "a class in a class"},
+        {"(a|", "the pattern \"(a|"},
+        {"]|", "a bracket"},
+        {"[a|", "a class in a class"},
         {"\\\\x{|", "a number that is none"},
         {"(x+x+)+y|", "takes too long"},
     };
     for (size_t i = 0; i < COUNT(patterns); i++)
-        assert_change_refused(patterns[i][1], "byte_level/tokenizer.json", "(?i:'s", AT("%s(?i:'s", patterns[i][0]));
+        assert_change_refused(patterns[i][1], "byte_level/tokenizer.json", "(?i:'s",
+                              AT("%s(?i:'s", patterns[i][0]));
 }
 
 /* A file of a few kilobytes must not make gigabytes of a line. */
 static void a_text_does_not_grow_without_end(void **state) {
     (void)state;
-#define SIXTEEN_OF_ONE "{\"type\":\"Replace\",\"pattern\":{\"String\":\"x\"},\"content\":\"xxxxxxxxxxxxxxxx\"},"
-    assert_change_refused("no model's does that", "prepend/tokenizer.json", "\"normalizers\":[",
-                          "\"normalizers\":[" SIXTEEN_OF_ONE SIXTEEN_OF_ONE SIXTEEN_OF_ONE SIXTEEN_OF_ONE);
+#define SIXTEEN_OF_ONE                                                                             \
+    "{\"type\":\"Replace\",\"pattern\":{\"String\":\"x\"},\"content\":\"xxxxxxxxxxxxxxxx\"},"
+    assert_change_refused(
+        "no model's does that", "prepend/tokenizer.json", "\"normalizers\":[",
+        "\"normalizers\":[" SIXTEEN_OF_ONE SIXTEEN_OF_ONE SIXTEEN_OF_ONE SIXTEEN_OF_ONE);
 }
 
 static void files_that_end_too_early_get_one_line(void **state) {
@@ -914,7 +1027,8 @@ static void files_that_end_too_early_get_one_line(void **state) {
     for (size_t f = 0; f < COUNT(files); f++) {
         size_t size;
         char *bytes = file_read(GOLDEN(files[f]), &size);
-        for (size_t length = 0; length < size; length = 2 * length + 1) assert_refuses("bad", length, bytes);
+        for (size_t length = 0; length < size; length = 2 * length + 1)
+            assert_refuses("bad", length, bytes);
         for (size_t cut = 4; cut < 60; cut += 11) assert_refuses("bad", size - cut, bytes);
         free(bytes);
     }
@@ -936,16 +1050,19 @@ static void requests_are_answered_or_get_one_line(void **state) {
     assert_string_equal(said, "▁the ▁llama\n");
     assert_int_equal(run("%s --decode '1 264,447'", model), 0);
     assert_string_equal(said, "the llama\n");
-    assert_int_equal(run("%s --encode 'the llama' >ids && %s %s --decode - <ids", model, PROGRAM, model), 0);
+    assert_int_equal(
+        run("%s --encode 'the llama' >ids && %s %s --decode - <ids", model, PROGRAM, model), 0);
     assert_string_equal(said, "the llama\n");
     assert_int_equal(run("%s --encode '' ", model), 0);
     assert_string_equal(said, "\n");
     assert_int_equal(run("%s --info", model), 0);
     assert_said("1400 tokens");
-    static const char *const bad[] = {"--decode '1 1400'", "--decode -1", "--decode '1 x'",
-                                      "--decode 99999999999999999999", "--encode-file nowhere", "--encode-file /",
-                                      "--decode +1", "--decode '1+2'", "--decode 1x", "--decode 0x1", "--decode 1.0",
-                                      "--encode-file /dev/zero"};
+    static const char *const bad[] = {"--decode '1 1400'",     "--decode -1",
+                                      "--decode '1 x'",        "--decode 99999999999999999999",
+                                      "--encode-file nowhere", "--encode-file /",
+                                      "--decode +1",           "--decode '1+2'",
+                                      "--decode 1x",           "--decode 0x1",
+                                      "--decode 1.0",          "--encode-file /dev/zero"};
     for (size_t i = 0; i < COUNT(bad); i++) {
         if (run("%s %s", model, bad[i]) != 1) fail_msg("%s is accepted: %s", bad[i], said);
         assert_one_clear_line();
@@ -955,14 +1072,19 @@ static void requests_are_answered_or_get_one_line(void **state) {
     assert_int_equal(run("%s --encode-file /dev/stdin </dev/null", model), 0);
     assert_int_equal(run("%s --encode-file pipe & echo 'the llama' >pipe; wait $!", model), 0);
     assert_string_equal(said, "264 447 13\n");
-    static const char *const alone[] = {"--model nowhere --info", "--model / --info", "--model pipe --info",
-                                        "--model /dev/zero --info", "--model /dev/stdin --info </dev/zero"};
+    static const char *const alone[] = {"--model nowhere --info", "--model / --info",
+                                        "--model pipe --info", "--model /dev/zero --info",
+                                        "--model /dev/stdin --info </dev/zero"};
     for (size_t i = 0; i < COUNT(alone); i++) {
         if (run("%s", alone[i]) != 1) fail_msg("%s is accepted: %s", alone[i], said);
         assert_one_clear_line();
     }
-    static const char *const misuses[] = {"", "--encode a --encode-file b", "--bos --info", "--info --data d",
-                                          "--encode a --encode b", "--encode-file ''"};
+    static const char *const misuses[] = {"",
+                                          "--encode a --encode-file b",
+                                          "--bos --info",
+                                          "--info --data d",
+                                          "--encode a --encode b",
+                                          "--encode-file ''"};
     static const char *const without[] = {"--encode a", "--decode 1", "--bos", "--model '' --info"};
     for (size_t i = 0; i < COUNT(misuses); i++) assert_misuse(run("%s %s", model, misuses[i]));
     for (size_t i = 0; i < COUNT(without); i++) assert_misuse(run("%s", without[i]));

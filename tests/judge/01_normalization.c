@@ -5,17 +5,17 @@
 
 static void unpack_norm(Function kernel, const Call *c) { /* layer_norm, rms_norm, batch_norm */
     AS(layer_norm, kernel)(dimension(c, "x", 0), dimension(c, "x", 1), output(c), argument(c, "x"),
-                           argument(c, "weight"), argument(c, "bias"), scalar(c, "eps"));
+               argument(c, "weight"), argument(c, "bias"), scalar(c, "eps"));
 }
 
 static void unpack_dyt(Function kernel, const Call *c) {
     AS(dyt, kernel)(dimension(c, "x", 0), dimension(c, "x", 1), output(c), argument(c, "x"),
-                    argument(c, "weight"), argument(c, "bias"), scalar(c, "alpha"));
+        argument(c, "weight"), argument(c, "bias"), scalar(c, "alpha"));
 }
 
 static void unpack_norm_bf16(Function kernel, const Call *c) {
     AS(rms_norm_bf16, kernel)(dimension(c, "x", 0), dimension(c, "x", 1), output(c), argument(c, "x"),
-                              argument(c, "weight"), scalar(c, "eps"));
+                  argument(c, "weight"), scalar(c, "eps"));
 }
 
 static void random_rows(Call *call, Random *random, Size size) {

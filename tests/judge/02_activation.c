@@ -21,9 +21,13 @@ static void random_swish(Call *call, Random *random, Size size) {
     scalar_input(call, "beta", 4 * (float)random_uniform(random));
 }
 
-#define ACTIVATION(function)                                            \
-    {KERNEL(function, "02_activation", activation), .pointwise = true, .in_place = {"x"}}, \
-    {KERNEL(function##_derivative, "02_activation", activation), .pointwise = true, .in_place = {"x"}}
+#define ACTIVATION(function)                                                                       \
+    {KERNEL(function, "02_activation", activation), .pointwise = true, .in_place = {"x"}}, {       \
+        KERNEL(function##_derivative, "02_activation", activation), .pointwise = true,             \
+            .in_place = {                                                                          \
+                "x"                                                                                \
+            }                                                                                      \
+    }
 
 const Kernel activation_kernels[] = {
     ACTIVATION(relu),

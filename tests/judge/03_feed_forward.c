@@ -21,16 +21,16 @@ static Gate *const units[] = {glu, bilinear, reglu, geglu, swiglu}; /* the same 
 static void unpack_feed_forward(Function kernel, const Call *c) {
     int T = dimension(c, "x", 0), C = dimension(c, "x", 1), F = dimension(c, "w1", 0);
     AS(feed_forward, kernel)(T, C, F, output(c), argument(c, "x"), argument(c, "w1"), argument(c, "b1"),
-                             argument(c, "w2"), argument(c, "b2"), activations[whole_number(c, "activation")],
-                             work_room("hidden", (size_t)T * F));
+                 argument(c, "w2"), argument(c, "b2"), activations[whole_number(c, "activation")],
+                 work_room("hidden", (size_t)T * F));
 }
 
 static void unpack_gated_feed_forward(Function kernel, const Call *c) {
     int T = dimension(c, "x", 0), C = dimension(c, "x", 1), F = dimension(c, "w_gate", 0);
     AS(gated_feed_forward, kernel)(T, C, F, output(c), argument(c, "x"), argument(c, "w_gate"),
-                                   argument(c, "b_gate"), argument(c, "w_up"), argument(c, "b_up"),
-                                   argument(c, "w_down"), units[whole_number(c, "unit")],
-                                   work_room("gate", (size_t)T * F), work_room("up", (size_t)T * F));
+                       argument(c, "b_gate"), argument(c, "w_up"), argument(c, "b_up"),
+                       argument(c, "w_down"), units[whole_number(c, "unit")],
+                       work_room("gate", (size_t)T * F), work_room("up", (size_t)T * F));
 }
 
 /* x [T][C] and the output [T][C]; returns C and F. */

@@ -8,13 +8,13 @@
 
 static void unpack_rope(Function kernel, const Call *c) { /* rope_interleaved, rope_half_split */
     AS(rope_half_split, kernel)(dimension(c, "x", 0), dimension(c, "x", 1), dimension(c, "x", 2), output(c),
-                                argument(c, "x"), argument(c, "cosine"), argument(c, "sine"));
+                    argument(c, "x"), argument(c, "cosine"), argument(c, "sine"));
 }
 
 static void unpack_rope_qkv(Function kernel, const Call *c) {
     int KV = whole_number(c, "KV");
     AS(rope_qkv, kernel)(dimension(c, "qkv", 0), dimension(c, "qkv", 1) - 2 * KV, KV, dimension(c, "qkv", 2),
-                         output(c), argument(c, "qkv"), argument(c, "cosine"), argument(c, "sine"));
+             output(c), argument(c, "qkv"), argument(c, "cosine"), argument(c, "sine"));
 }
 
 /* positions 0 .. T-1, the frequencies of Llama 2. */
@@ -24,7 +24,8 @@ static void random_table(Call *call, size_t T, size_t D) {
     for (size_t t = 0; t < T; t++)
         for (size_t i = 0; i < D / 2; i++) {
             double angle = (double)t * pow(10000, -2.0 * (double)i / (double)D);
-            cosine[t * (D / 2) + i] = (float)cos(angle), sine[t * (D / 2) + i] = (float)sin(angle);
+            cosine[t * (D / 2) + i] = (float)cos(angle);
+            sine[t * (D / 2) + i] = (float)sin(angle);
         }
 }
 
@@ -48,11 +49,14 @@ static void random_rope_qkv(Call *call, Random *random, Size size) {
 }
 
 /* A golden case names its RopeParameters as config.json does; what it leaves out is 0. */
-static double number_or_0(const Call *c, const char *name) { return argument(c, name) ? scalar(c, name) : 0; }
+static double number_or_0(const Call *c, const char *name) {
+    return argument(c, name) ? scalar(c, name) : 0;
+}
 
 static RopeParameters rope_parameters(const Call *c) {
     return (RopeParameters){
-        .rope_type = (RopeType)whole_number(c, "rope_type"), /* as tests/golden/04_rope.py numbers them */
+        .rope_type =
+            (RopeType)whole_number(c, "rope_type"), /* as tests/golden/04_rope.py numbers them */
         .rope_theta = number_or_0(c, "rope_theta"),
         .factor = number_or_0(c, "factor"),
         .max_position_embeddings = (int)number_or_0(c, "max_position_embeddings"),
@@ -65,16 +69,19 @@ static RopeParameters rope_parameters(const Call *c) {
         .mscale = number_or_0(c, "mscale"),
         .mscale_all_dim = number_or_0(c, "mscale_all_dim"),
         .keep_fractions = number_or_0(c, "keep_fractions") != 0,
-        .short_factor = argument(c, "short_factor"), .long_factor = argument(c, "long_factor"),
+        .short_factor = argument(c, "short_factor"),
+        .long_factor = argument(c, "long_factor"),
     };
 }
 
-/* The output: the frequencies, and last the factor that the kernel returns, if it wrote any frequencies. */
+/* The output: the frequencies, and last the factor that the kernel returns, if it wrote any
+ * frequencies. */
 static void unpack_rope_frequencies(Function kernel, const Call *c) {
     RopeParameters parameters = rope_parameters(c);
     int D = whole_number(c, "D");
     float *inv_freq = work_room("inv_freq", (size_t)D / 2), *out = output(c);
-    float factor = AS(rope_frequencies, kernel)(D, inv_freq, &parameters, whole_number(c, "length"));
+    float factor =
+        AS(rope_frequencies, kernel)(D, inv_freq, &parameters, whole_number(c, "length"));
     memcpy(out, inv_freq, (size_t)D / 2 * sizeof *out);
     if (!is_poison(inv_freq[0])) out[D / 2] = factor;
 }
@@ -95,14 +102,15 @@ static void random_rope_frequencies(Call *call, Random *random, Size size) {
 
 static void unpack_rope_table(Function kernel, const Call *c) {
     AS(rope_table, kernel)(dimension(c, "positions", 0), 2 * dimension(c, "inv_freq", 0), output(c),
-                           argument(c, "positions"), argument(c, "inv_freq"), scalar(c, "factor"));
+               argument(c, "positions"), argument(c, "inv_freq"), scalar(c, "factor"));
 }
 
 static void random_rope_table(Call *call, Random *random, Size size) {
     size_t T = extent(random, size, 1, 30, 131, 16384);
     size_t half = extent(random, size, 1, 64, 129, 64);
     int *positions = call_input(call, "positions", I32, 1, SHAPE(T));
-    for (size_t t = 0; t < T; t++) positions[t] = random_between(random, 0, 30); /* farther, float32 angles part */
+    for (size_t t = 0; t < T; t++)
+        positions[t] = random_between(random, 0, 30); /* farther, float32 angles part */
     float *inv_freq = call_input(call, "inv_freq", F32, 1, SHAPE(half));
     for (size_t i = 0; i < half; i++) inv_freq[i] = (float)pow(10000, -(double)i / (double)half);
     scalar_input(call, "factor", 1 + (float)random_uniform(random));
@@ -116,7 +124,8 @@ static void odd_width(Call *call) {
     call_output(call, F32, 3, SHAPE(2, 1, 5));
 }
 
-static const Refusal refused_by_rope[] = {{"a head of width 5 cannot be cut into pairs", odd_width, false}, {0}};
+static const Refusal refused_by_rope[] = {
+    {"a head of width 5 cannot be cut into pairs", odd_width, false}, {0}};
 
 const Kernel rope_kernels[] = {
     {KERNEL(rope_frequencies, "05_rope", rope_frequencies), .pointwise = true},

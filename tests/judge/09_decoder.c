@@ -1,5 +1,5 @@
-/* Calls of the decoder's parts. A model's weights are among the inputs, or it is the course's own. A
- * text is read in two pieces where `split` says so, and another layer is asked in between. */
+/* Calls of the decoder's parts. A model's weights are among the inputs, or it is the course's own.
+ * A text is read in two pieces where `split` says so, and another layer is asked in between. */
 #include "09_decoder/decoder.h"
 #include "common/check.h"
 #include "common/error.h"
@@ -23,13 +23,16 @@ static Tensor weight_of(const Call *c, const char *name, int rank, int l) {
 }
 
 static Layer layer_of(const Call *c, int l) {
-    return (Layer){
-        .q_proj = weight_of(c, "q_proj", 2, l), .k_proj = weight_of(c, "k_proj", 2, l),
-        .v_proj = weight_of(c, "v_proj", 2, l), .o_proj = weight_of(c, "o_proj", 2, l),
-        .gate_proj = weight_of(c, "gate_proj", 2, l), .up_proj = weight_of(c, "up_proj", 2, l),
-        .down_proj = weight_of(c, "down_proj", 2, l),
-        .input_layernorm = (float *)weight_of(c, "input_layernorm", 1, l).data,
-        .post_attention_layernorm = (float *)weight_of(c, "post_attention_layernorm", 1, l).data};
+    return (Layer){.q_proj = weight_of(c, "q_proj", 2, l),
+                   .k_proj = weight_of(c, "k_proj", 2, l),
+                   .v_proj = weight_of(c, "v_proj", 2, l),
+                   .o_proj = weight_of(c, "o_proj", 2, l),
+                   .gate_proj = weight_of(c, "gate_proj", 2, l),
+                   .up_proj = weight_of(c, "up_proj", 2, l),
+                   .down_proj = weight_of(c, "down_proj", 2, l),
+                   .input_layernorm = (float *)weight_of(c, "input_layernorm", 1, l).data,
+                   .post_attention_layernorm =
+                       (float *)weight_of(c, "post_attention_layernorm", 1, l).data};
 }
 
 /* An input that the call lacks is one that its kernel does not need. */
@@ -45,7 +48,8 @@ static Model given_model(const Call *c, int L, int C, int V) {
         config->KV = (int)model.layers->k_proj.shape[0] / config->D;
     }
     if (input_named(c, "gate_proj")) config->F = (int)model.layers->gate_proj.shape[0];
-    model.embed_tokens = weight_of(c, "embed_tokens", 2, 0), model.lm_head = weight_of(c, "lm_head", 2, 0);
+    model.embed_tokens = weight_of(c, "embed_tokens", 2, 0);
+    model.lm_head = weight_of(c, "lm_head", 2, 0);
     model.norm = (float *)weight_of(c, "norm", 1, 0).data;
     return model;
 }
@@ -65,7 +69,8 @@ typedef struct {
 
 static int pieces_of(const Call *c, int T, Piece piece[2]) {
     int split = input_named(c, "split") ? whole_number(c, "split") : 0;
-    piece[0] = (Piece){0, split ? split : T}, piece[1] = (Piece){split, T - split};
+    piece[0] = (Piece){0, split ? split : T};
+    piece[1] = (Piece){split, T - split};
     return split ? 2 : 1;
 }
 
@@ -75,8 +80,10 @@ static Decoder marked_decoder(const Model *model, int capacity) {
     Decoder decoder = decoder_new(model, &reference_kernels, capacity);
     size_t cached = (size_t)c->L * (size_t)capacity * (size_t)c->KV * (size_t)c->D;
     const uint32_t mark = (uint32_t)POISON << 16 | POISON;
-    for (size_t i = 0; i < cached; i++)
-        memcpy(decoder.keys + i, &mark, sizeof mark), memcpy(decoder.values + i, &mark, sizeof mark);
+    for (size_t i = 0; i < cached; i++) {
+        memcpy(decoder.keys + i, &mark, sizeof mark);
+        memcpy(decoder.values + i, &mark, sizeof mark);
+    }
     for (size_t i = 0; i < decoder.arena_size / sizeof mark; i++)
         memcpy(decoder.arena + i * sizeof mark, &mark, sizeof mark);
     return decoder;
@@ -87,15 +94,18 @@ static void begin_piece(Decoder *d, const Call *c, Piece piece) {
     int D = d->model->config.D;
     float(*angles)[piece.T][D / 2] = (void *)d->cos_sin;
     const float(*cosine)[D / 2] = argument(c, "cosine"), (*sine)[D / 2] = argument(c, "sine");
-    memcpy(angles[0], cosine[piece.first], sizeof *angles), memcpy(angles[1], sine[piece.first], sizeof *angles);
+    memcpy(angles[0], cosine[piece.first], sizeof *angles);
+    memcpy(angles[1], sine[piece.first], sizeof *angles);
     d->length = piece.first;
 }
 
 static void look_at_decoder(const Decoder *d, int length) {
     if (d->arena_used)
-        complain("the output is right, but %zu bytes of the decoder's room are not given back: d->taken = mark",
+        complain("the output is right, but %zu bytes of the decoder's room are not given back: "
+                 "d->taken = mark",
                  d->arena_used);
-    if (d->length != length) complain("the output is right, but it has changed d->length: that is for decoder_eval()");
+    if (d->length != length)
+        complain("the output is right, but it has changed d->length: that is for decoder_eval()");
 }
 
 /* ------------------------------------------------------------------ the blocks */
@@ -113,14 +123,16 @@ static void unpack_attention_block(Function kernel, const Call *c) {
         begin_piece(&decoder, c, piece[p]);
         AS(attention_block, kernel)(&decoder, l, piece[p].T, C, delta + first, x + first);
         look_at_decoder(&decoder, first);
-        decoder.arena_used = 0, decoder.length = first;
+        decoder.arena_used = 0;
+        decoder.length = first;
         float *ignored = work_room("delta of another layer", (size_t)piece[p].T * (size_t)C);
         if (other)
             AS(attention_block, kernel)(&decoder, (l + 1) % model.config.L, piece[p].T, C, (float(*)[C])ignored,
-                                        other + first);
+                            other + first);
         decoder.arena_used = 0;
     }
-    decoder_free(&decoder), release(&model);
+    decoder_free(&decoder);
+    release(&model);
 }
 
 static void unpack_feed_forward_block(Function kernel, const Call *c) {
@@ -129,12 +141,14 @@ static void unpack_feed_forward_block(Function kernel, const Call *c) {
     Decoder decoder = marked_decoder(&model, T + 1);
     AS(feed_forward_block, kernel)(&decoder, l, T, C, output(c), argument(c, "x"));
     look_at_decoder(&decoder, 0);
-    decoder_free(&decoder), release(&model);
+    decoder_free(&decoder);
+    release(&model);
 }
 
 /* ------------------------------------------------------------------ the loop, and the logits */
 
-/* The stream at all its stages, as far as it is shown. The last one is what decoder_forward() gives. */
+/* The stream at all its stages, as far as it is shown. The last one is what decoder_forward()
+ * gives. */
 typedef struct {
     int stages, T;
     float *stream; /* [stages][T][C] */
@@ -150,24 +164,27 @@ static void keep_stage(void *context, int stage, int first, int T, int C, const 
 static void unpack_decoder_forward(Function kernel, const Call *c) {
     int T = dimension(c, "ids", 0);
     const Tensor *table = input_named(c, "embed_tokens");
-    Model model = table ? given_model(c, dimension(c, "q_proj", 0), (int)table->shape[1], (int)table->shape[0])
+    Model model = table ? given_model(c, dimension(c, "q_proj", 0), (int)table->shape[1],
+                                      (int)table->shape[0])
                         : trained_model();
     int C = model.config.C, last = 2 * model.config.L + 1;
     float(*stream)[T][C] = output(c);
     Shown shown = {last + 1, T, output(c)};
     Decoder decoder = marked_decoder(&model, T + 1);
-    decoder.hook = keep_stage, decoder.context = &shown;
+    decoder.hook = keep_stage;
+    decoder.context = &shown;
     Piece piece[2];
     int count = pieces_of(c, T, piece);
     for (int p = 0; p < count; p++) {
         int first = piece[p].first;
         begin_piece(&decoder, c, piece[p]);
         AS(decoder_forward, kernel)(&decoder, piece[p].T, C, stream[last] + first,
-                                    (const int *)argument(c, "ids") + first);
+                        (const int *)argument(c, "ids") + first);
         look_at_decoder(&decoder, first);
         decoder.arena_used = 0;
     }
-    decoder_free(&decoder), release(&model);
+    decoder_free(&decoder);
+    release(&model);
 }
 
 static void unpack_decoder_logits(Function kernel, const Call *c) {
@@ -177,13 +194,16 @@ static void unpack_decoder_logits(Function kernel, const Call *c) {
     Decoder decoder = decoder_new(&model, &reference_kernels, 1);
     memcpy(decoder.last_hidden, argument(c, "last"), (size_t)C * sizeof *decoder.last_hidden);
     AS(decoder_logits, kernel)(&decoder, output(c));
-    decoder_free(&decoder), release(&model);
+    decoder_free(&decoder);
+    release(&model);
 }
 
 /* ------------------------------------------------------------------ random calls */
 
-/* Weights of L layers; of one where L is 0. Numbers of a matrix as large as keep the stream's size. */
-static void random_matrix(Call *call, Random *random, const char *name, size_t L, size_t out, size_t in) {
+/* Weights of L layers; of one where L is 0. Numbers of a matrix as large as keep the stream's size.
+ */
+static void random_matrix(Call *call, Random *random, const char *name, size_t L, size_t out,
+                          size_t in) {
     float *numbers = call_input(call, name, F32, L ? 3 : 2, L ? SHAPE(L, out, in) : SHAPE(out, in));
     size_t count = (L ? L : 1) * out * in;
     random_fill(random, count, numbers);
@@ -200,31 +220,41 @@ typedef struct {
 
 static Sizes random_sizes(Random *random, Size size) {
     size_t KV = extent(random, size, 1, 3, 3, 8), D = 2 * extent(random, size, 1, 6, 16, 32);
-    return (Sizes){.T = extent(random, size, 1, 9, 35, 1), .C = extent(random, size, 1, 30, 131, 1024), .KV = KV,
-                   .H = KV * extent(random, size, 1, 3, 2, 2), .D = D, .F = extent(random, size, 1, 40, 301, 2816)};
+    return (Sizes){.T = extent(random, size, 1, 9, 35, 1),
+                   .C = extent(random, size, 1, 30, 131, 1024),
+                   .KV = KV,
+                   .H = KV * extent(random, size, 1, 3, 2, 2),
+                   .D = D,
+                   .F = extent(random, size, 1, 40, 301, 2816)};
 }
 
 static void random_attention_weights(Call *call, Random *random, size_t L, Sizes s) {
-    random_matrix(call, random, "q_proj", L, s.H * s.D, s.C), random_matrix(call, random, "k_proj", L, s.KV * s.D, s.C);
-    random_matrix(call, random, "v_proj", L, s.KV * s.D, s.C), random_matrix(call, random, "o_proj", L, s.C, s.H * s.D);
+    random_matrix(call, random, "q_proj", L, s.H * s.D, s.C);
+    random_matrix(call, random, "k_proj", L, s.KV * s.D, s.C);
+    random_matrix(call, random, "v_proj", L, s.KV * s.D, s.C);
+    random_matrix(call, random, "o_proj", L, s.C, s.H * s.D);
     random_norm(call, random, "input_layernorm", L, s.C);
     float(*tables[2])[s.D / 2] = {call_input(call, "cosine", F32, 2, SHAPE(s.T, s.D / 2)),
                                   call_input(call, "sine", F32, 2, SHAPE(s.T, s.D / 2))};
     /* Any turn will do. */
-    random_fill(random, s.T * s.D / 2, *tables[0]), random_fill(random, s.T * s.D / 2, *tables[1]);
+    random_fill(random, s.T * s.D / 2, *tables[0]);
+    random_fill(random, s.T * s.D / 2, *tables[1]);
 }
 
 static void random_feed_forward_weights(Call *call, Random *random, size_t L, Sizes s) {
-    random_matrix(call, random, "gate_proj", L, s.F, s.C), random_matrix(call, random, "up_proj", L, s.F, s.C);
-    random_matrix(call, random, "down_proj", L, s.C, s.F),
-        random_norm(call, random, "post_attention_layernorm", L, s.C);
+    random_matrix(call, random, "gate_proj", L, s.F, s.C);
+    random_matrix(call, random, "up_proj", L, s.F, s.C);
+    random_matrix(call, random, "down_proj", L, s.C, s.F);
+    random_norm(call, random, "post_attention_layernorm", L, s.C);
 }
 
 static void random_attention_block(Call *call, Random *random, Size size) {
     Sizes s = random_sizes(random, size);
-    random_input(call, random, "x", 2, SHAPE(s.T, s.C)), random_input(call, random, "other", 2, SHAPE(s.T, s.C));
+    random_input(call, random, "x", 2, SHAPE(s.T, s.C));
+    random_input(call, random, "other", 2, SHAPE(s.T, s.C));
     random_attention_weights(call, random, 0, s);
-    scalar_input(call, "eps", 1e-5f), index_input(call, "layer", random_between(random, 0, 1));
+    scalar_input(call, "eps", 1e-5f);
+    index_input(call, "layer", random_between(random, 0, 1));
     index_input(call, "split", random_between(random, 0, (int)s.T - 1));
     call_output(call, F32, 2, SHAPE(s.T, s.C));
 }
@@ -233,7 +263,8 @@ static void random_feed_forward_block(Call *call, Random *random, Size size) {
     Sizes s = random_sizes(random, size);
     random_input(call, random, "x", 2, SHAPE(s.T, s.C));
     random_feed_forward_weights(call, random, 0, s);
-    scalar_input(call, "eps", 1e-5f), index_input(call, "layer", random_between(random, 0, 1));
+    scalar_input(call, "eps", 1e-5f);
+    index_input(call, "layer", random_between(random, 0, 1));
     call_output(call, F32, 2, SHAPE(s.T, s.C));
 }
 
@@ -242,14 +273,18 @@ static void random_decoder_forward(Call *call, Random *random, Size size) {
     size_t L = extent(random, size, 1, 3, 2, 1), V = extent(random, size, 1, 40, 100, 1000);
     int *ids = call_input(call, "ids", I32, 1, SHAPE(s.T));
     for (size_t t = 0; t < s.T; t++) ids[t] = random_between(random, 0, (int)V - 1);
-    random_input(call, random, "embed_tokens", 2, SHAPE(V, s.C)), random_norm(call, random, "norm", 0, s.C);
-    random_attention_weights(call, random, L, s), random_feed_forward_weights(call, random, L, s);
-    scalar_input(call, "eps", 1e-5f), index_input(call, "split", random_between(random, 0, (int)s.T - 1));
+    random_input(call, random, "embed_tokens", 2, SHAPE(V, s.C));
+    random_norm(call, random, "norm", 0, s.C);
+    random_attention_weights(call, random, L, s);
+    random_feed_forward_weights(call, random, L, s);
+    scalar_input(call, "eps", 1e-5f);
+    index_input(call, "split", random_between(random, 0, (int)s.T - 1));
     call_output(call, F32, 3, SHAPE(2 * L + 2, s.T, s.C));
 }
 
 static void random_decoder_logits(Call *call, Random *random, Size size) {
-    size_t C = extent(random, size, 1, 70, 301, 2048), V = extent(random, size, 1, 200, 1031, 32000);
+    size_t C = extent(random, size, 1, 70, 301, 2048),
+           V = extent(random, size, 1, 200, 1031, 32000);
     random_input(call, random, "last", 2, SHAPE(1, C));
     random_matrix(call, random, "lm_head", 0, V, C);
     call_output(call, F32, 2, SHAPE(1, V));

@@ -1,4 +1,5 @@
-/* Calls of the tokenizer's kernels. They compute integers, which are passed as floats: each fits in one. */
+/* Calls of the tokenizer's kernels. They compute integers, which are passed as floats: each fits in
+ * one. */
 #include "10_tokenizer/bpe.h"
 #include "10_tokenizer/bpe_train.h"
 #include "common/check.h"
@@ -25,12 +26,13 @@ static void unpack_pair_counts(Function kernel, const Call *c) {
 /* Behind what is left of the ids, the output is -1. */
 static void unpack_merge_pair(Function kernel, const Call *c) {
     int n = dimension(c, "ids", 0), *merged = work_room("out", (size_t)n);
-    int count = AS(merge_pair, kernel)(n, merged, argument(c, "ids"), whole_number(c, "left"), whole_number(c, "right"),
-                                       whole_number(c, "merged"));
+    int count = AS(merge_pair, kernel)(n, merged, argument(c, "ids"), whole_number(c, "left"),
+                           whole_number(c, "right"), whole_number(c, "merged"));
     for (int i = count < 0 ? 0 : count; i < n; i++) {
         if (is_written(merged[i]))
-            complain("place %d of out has changed, which lies behind the %d ids that are left: the contract leaves it "
-                     "as it is", i, count);
+            complain("place %d of out has changed, which lies behind the %d ids that are left: the "
+                     "contract leaves it as it is",
+                     i, count);
         merged[i] = -1;
     }
     as_floats((size_t)n, output(c), merged);
@@ -43,14 +45,15 @@ static Vocabulary vocabulary_of(const Call *c, char *bytes) {
     Vocabulary vocabulary = {0};
     for (int p = 0; p < dimension(c, "lengths", 0); p++) {
         for (int i = 0; i < lengths[p]; i++) bytes[i] = (char)*piece++;
-        vocabulary_add(&vocabulary, (Token){bytes, bytes, lengths[p], lengths[p], NORMAL, ranks[p]});
+        vocabulary_add(&vocabulary,
+                       (Token){bytes, bytes, lengths[p], lengths[p], NORMAL, ranks[p]});
         bytes += lengths[p];
     }
     return vocabulary;
 }
 
-/* Each letter begins as the token that it is. The output: the ids of the symbols that are left and where each starts,
- * and behind them -1. */
+/* Each letter begins as the token that it is. The output: the ids of the symbols that are left and
+ * where each starts, and behind them -1. */
 static void unpack_bpe_merge(Function kernel, const Call *c) {
     int n = dimension(c, "text", 0);
     const int *letters = argument(c, "text");
@@ -59,7 +62,9 @@ static void unpack_bpe_merge(Function kernel, const Call *c) {
     Symbol *symbols = work_room("symbols", (size_t)n * sizeof *symbols / sizeof(float));
     for (int i = 0; i < n; i++) {
         text[i] = (char)letters[i];
-        symbols[i].start = i, symbols[i].length = 1, symbols[i].id = map_find(&vocabulary.pieces, 1, &text[i]);
+        symbols[i].start = i;
+        symbols[i].length = 1;
+        symbols[i].id = map_find(&vocabulary.pieces, 1, &text[i]);
     }
     int count = AS(bpe_merge, kernel)(&vocabulary, text, n, symbols);
     float(*out)[n] = output(c);
@@ -91,8 +96,8 @@ static void random_merge_pair(Call *call, Random *random, Size size) {
     call_output(call, F32, 1, SHAPE(n));
 }
 
-/* Four letters, and pieces of two earlier pieces each, in any order of ranks; some ranks are equal. A fifth letter,
- * which the text may have, is no piece. */
+/* Four letters, and pieces of two earlier pieces each, in any order of ranks; some ranks are equal.
+ * A fifth letter, which the text may have, is no piece. */
 static void random_bpe_merge(Call *call, Random *random, Size size) {
     enum { LETTERS = 4, LONGEST = 8 };
     int V = random_between(random, LETTERS, 40), total = 0;
@@ -101,13 +106,14 @@ static void random_bpe_merge(Call *call, Random *random, Size size) {
     float *ranks = call_input(call, "ranks", F32, 1, SHAPE((size_t)V));
     char piece[40][LONGEST] = {{'a'}, {'b'}, {'c'}, {'d'}};
     for (int p = 0; p < V; p++) {
-        int left = random_between(random, 0, p ? p - 1 : 0), right = random_between(random, 0, p ? p - 1 : 0);
+        int left = random_between(random, 0, p ? p - 1 : 0),
+            right = random_between(random, 0, p ? p - 1 : 0);
         bool fits = p >= LETTERS && lengths[left] + lengths[right] <= LONGEST;
         lengths[p] = fits ? lengths[left] + lengths[right] : 1;
-        if (fits)
-            memcpy(piece[p], piece[left], (size_t)lengths[left]),
-                memcpy(piece[p] + lengths[left], piece[right], (size_t)lengths[right]);
-        else piece[p][0] = (char)('a' + p % LETTERS);
+        if (fits) {
+            memcpy(piece[p], piece[left], (size_t)lengths[left]);
+            memcpy(piece[p] + lengths[left], piece[right], (size_t)lengths[right]);
+        } else piece[p][0] = (char)('a' + p % LETTERS);
         ranks[p] = (float)random_between(random, 0, V);
         total += lengths[p];
     }

@@ -17,8 +17,8 @@ static void unpack_cut(Function kernel, const Call *c) {
 }
 
 static void unpack_penalty(Function kernel, const Call *c) {
-    AS(repetition_penalty, kernel)(dimension(c, "logits", 0), dimension(c, "ids", 0), output(c), argument(c, "logits"),
-                                   argument(c, "ids"), scalar(c, "penalty"));
+    AS(repetition_penalty, kernel)(dimension(c, "logits", 0), dimension(c, "ids", 0), output(c),
+                       argument(c, "logits"), argument(c, "ids"), scalar(c, "penalty"));
 }
 
 static int random_logits(Call *call, Random *random, Size size) {
@@ -28,10 +28,13 @@ static int random_logits(Call *call, Random *random, Size size) {
     return (int)V;
 }
 
-/* Temperatures from the lowest that is allowed to the highest; each power of ten is equally likely. */
+/* Temperatures from the lowest that is allowed to the highest; each power of ten is equally likely.
+ */
 static void random_temperature(Call *call, Random *random, Size size) {
     random_logits(call, random, size);
-    scalar_input(call, "T", (float)(MIN_TEMPERATURE * pow(MAX_TEMPERATURE / MIN_TEMPERATURE, random_uniform(random))));
+    scalar_input(
+        call, "T",
+        (float)(MIN_TEMPERATURE * pow(MAX_TEMPERATURE / MIN_TEMPERATURE, random_uniform(random))));
 }
 
 static void random_top_k(Call *call, Random *random, Size size) {
@@ -52,7 +55,8 @@ static void random_penalty(Call *call, Random *random, Size size) {
 }
 
 const Kernel generation_kernels[] = {
-    {KERNEL(repetition_penalty, "11_generation", penalty), .pointwise = true, .in_place = {"logits"}},
+    {KERNEL(repetition_penalty, "11_generation", penalty), .pointwise = true,
+     .in_place = {"logits"}},
     {KERNEL(temperature, "11_generation", temperature), .pointwise = true, .in_place = {"logits"}},
     {KERNEL(top_k, "11_generation", top_k), .pointwise = true, .in_place = {"logits"}},
     {KERNEL(top_p, "11_generation", cut), .pointwise = true, .in_place = {"logits"}},

@@ -5,14 +5,16 @@
 
 #include <string.h>
 
-/* Bytes are handed over as floats: each fits in one. A block of nothing but what was there before stays unwritten. */
+/* Bytes are handed over as floats: each fits in one. A block of nothing but what was there before
+ * stays unwritten. */
 static void as_floats(size_t count, int block, float out[count], const uint8_t bytes[count]) {
     const uint16_t poison = POISON;
     uint8_t unwritten[2];
     memcpy(unwritten, &poison, 2);
     for (size_t start = 0; start < count; start += (size_t)block) {
         bool written = false;
-        for (size_t i = start; i < start + (size_t)block; i++) written |= bytes[i] != unwritten[i % 2];
+        for (size_t i = start; i < start + (size_t)block; i++)
+            written |= bytes[i] != unwritten[i % 2];
         for (size_t i = start; i < start + (size_t)block; i++)
             if (written) out[i] = bytes[i];
             else memcpy(&out[i], (const uint16_t[]){POISON, POISON}, sizeof *out);
@@ -39,14 +41,15 @@ static void unpack_dequantize(Function kernel, const Call *c) {
 }
 
 /* Any bytes, but for the float16 scales: of these the exponent is one that weights have. */
-static void random_blocks(Call *call, Random *random, const char *name, const QuantType *format, const int halves[2],
-                          size_t rows, size_t count) {
+static void random_blocks(Call *call, Random *random, const char *name, const QuantType *format,
+                          const int halves[2], size_t rows, size_t count) {
     size_t bytes = (size_t)format->bytes;
     uint8_t *block = call_input(call, name, U8, 2, SHAPE(rows, count * bytes));
     for (size_t b = 0; b < rows * count; b++, block += bytes) {
         for (size_t i = 0; i < bytes; i++) block[i] = (uint8_t)random_between(random, 0, 255);
         for (int h = 0; h < 2; h++)
-            if (halves[h] >= 0) block[halves[h] + 1] = (uint8_t)((block[halves[h] + 1] & 0x83) | 0x20);
+            if (halves[h] >= 0)
+                block[halves[h] + 1] = (uint8_t)((block[halves[h] + 1] & 0x83) | 0x20);
     }
 }
 
@@ -66,7 +69,7 @@ static const int *halves_of(const QuantType *format) {
 static void random_dequantize(const char *name, Call *call, Random *random, Size size) {
     const QuantType *format = format_named(name);
     size_t rows = extent(random, size, 1, 4, 9, 64),
-        count = extent(random, size, 1, 5, 35, 128 * 32 / (size_t)format->numbers);
+           count = extent(random, size, 1, 5, 35, 128 * 32 / (size_t)format->numbers);
     random_blocks(call, random, "blocks", format, halves_of(format), rows, count);
     call_output(call, F32, 2, SHAPE(rows, count * (size_t)format->numbers));
 }
@@ -86,26 +89,30 @@ static void unpack_dot(int block, Function kernel, const Call *c) {
 static void random_dot(const char *name, Call *call, Random *random, Size size) {
     const QuantType *format = format_named(name), *q8_0 = format_named("Q8_0");
     size_t rows = extent(random, size, 1, 4, 5, 1), out = extent(random, size, 1, 4, 7, 4096),
-        count = extent(random, size, 1, 6, 35, 128);
+           count = extent(random, size, 1, 6, 35, 128);
     random_blocks(call, random, "weight", format, halves_of(format), out, count);
     random_blocks(call, random, "x", q8_0, halves_of(q8_0), rows, count);
     call_output(call, F32, 2, SHAPE(rows, out));
 }
 
-#define READS(name, format)                                                       \
-    static void random_dequantize_##name(Call *call, Random *random, Size size) { \
-        random_dequantize(format, call, random, size);                            \
+#define READS(name, format)                                                                        \
+    static void random_dequantize_##name(Call *call, Random *random, Size size) {                  \
+        random_dequantize(format, call, random, size);                                             \
     }
-#define BOTH(name, format, Block)                                                                                   \
-    READS(name, format)                                                                                             \
-    static void unpack_quantize_##name(Function kernel, const Call *c) {                                            \
-        unpack_quantize((int)sizeof(Block), kernel, c);                                                             \
-    }                                                                                                               \
-    static void random_quantize_##name(Call *call, Random *random, Size size) {                                     \
-        random_quantize((int)sizeof(Block), call, random, size);                                                    \
-    }                                                                                                               \
-    static void unpack_dot_##name(Function kernel, const Call *c) { unpack_dot((int)sizeof(Block), kernel, c); }    \
-    static void random_dot_##name(Call *call, Random *random, Size size) { random_dot(format, call, random, size); }
+#define BOTH(name, format, Block)                                                                  \
+    READS(name, format)                                                                            \
+    static void unpack_quantize_##name(Function kernel, const Call *c) {                           \
+        unpack_quantize((int)sizeof(Block), kernel, c);                                            \
+    }                                                                                              \
+    static void random_quantize_##name(Call *call, Random *random, Size size) {                    \
+        random_quantize((int)sizeof(Block), call, random, size);                                   \
+    }                                                                                              \
+    static void unpack_dot_##name(Function kernel, const Call *c) {                                \
+        unpack_dot((int)sizeof(Block), kernel, c);                                                 \
+    }                                                                                              \
+    static void random_dot_##name(Call *call, Random *random, Size size) {                         \
+        random_dot(format, call, random, size);                                                    \
+    }
 
 BOTH(q8_0, "Q8_0", BlockQ8_0)
 BOTH(q4_0, "Q4_0", BlockQ4_0)
@@ -130,25 +137,27 @@ static void a_number_over_to_read(Call *call) {
     call_output(call, F32, 2, SHAPE(1, 33));
 }
 
-static const Refusal refused_by_writers[] = {{"a row of 33 numbers is no whole number of blocks", a_number_over, false},
-                                             {0}};
-static const Refusal refused_by_readers[] = {{"a row of 33 numbers is no whole number of blocks", a_number_over_to_read,
-                                              false},
-                                             {0}};
+static const Refusal refused_by_writers[] = {
+    {"a row of 33 numbers is no whole number of blocks", a_number_over, false}, {0}};
+static const Refusal refused_by_readers[] = {
+    {"a row of 33 numbers is no whole number of blocks", a_number_over_to_read, false}, {0}};
 
-#define WRITER(format)                                                                           \
-    {KERNEL(quantize_##format, "13_quantization", quantize_##format), .pointwise = true,         \
+#define WRITER(format)                                                                             \
+    {KERNEL(quantize_##format, "13_quantization", quantize_##format), .pointwise = true,           \
      .refusals = refused_by_writers}
-#define READER(format)                                                                                   \
-    {.name = "dequantize_" #format, .chapter = "13_quantization", .ours = (Function)dequantize_##format, \
-     .unpack = unpack_dequantize, .random_call = random_dequantize_##format, .pointwise = true, \
+#define READER(format)                                                                             \
+    {.name = "dequantize_" #format,                                                                \
+     .chapter = "13_quantization",                                                                 \
+     .ours = (Function)dequantize_##format,                                                        \
+     .unpack = unpack_dequantize,                                                                  \
+     .random_call = random_dequantize_##format,                                                    \
+     .pointwise = true,                                                                            \
      .refusals = refused_by_readers}
 #define PRODUCT(format) {KERNEL(dot_##format, "13_quantization", dot_##format)}
 
 const Kernel quantization_kernels[] = {
-    WRITER(q8_0), WRITER(q4_0), WRITER(q4_1), WRITER(q5_0), WRITER(q5_1),
-    READER(q8_0), READER(q4_0), READER(q4_1), READER(q5_0), READER(q5_1), READER(iq4_nl),
-    READER(q2_k), READER(q3_k), READER(q4_k), READER(q5_k), READER(q6_k),
-    PRODUCT(q8_0), PRODUCT(q4_0), PRODUCT(q4_1), PRODUCT(q5_0), PRODUCT(q5_1),
-    {0},
+    WRITER(q8_0),  WRITER(q4_0),  WRITER(q4_1),  WRITER(q5_0), WRITER(q5_1),   READER(q8_0),
+    READER(q4_0),  READER(q4_1),  READER(q5_0),  READER(q5_1), READER(iq4_nl), READER(q2_k),
+    READER(q3_k),  READER(q4_k),  READER(q5_k),  READER(q6_k), PRODUCT(q8_0),  PRODUCT(q4_0),
+    PRODUCT(q4_1), PRODUCT(q5_0), PRODUCT(q5_1), {0},
 };

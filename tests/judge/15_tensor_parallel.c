@@ -5,37 +5,39 @@
 
 static void unpack_shard_columns(Function kernel, const Call *c) {
     AS(shard_columns, kernel)(whole_number(c, "ranks"), whole_number(c, "rank"), dimension(c, "weight", 0),
-                              dimension(c, "weight", 1), output(c), argument(c, "weight"));
+                  dimension(c, "weight", 1), output(c), argument(c, "weight"));
 }
 
 static void unpack_shard_rows(Function kernel, const Call *c) {
     AS(shard_rows, kernel)(whole_number(c, "ranks"), whole_number(c, "rank"), dimension(c, "weight", 0),
-                           dimension(c, "weight", 1), output(c), argument(c, "weight"));
+               dimension(c, "weight", 1), output(c), argument(c, "weight"));
 }
 
 static void unpack_shard_heads(Function kernel, const Call *c) {
     AS(shard_heads, kernel)(whole_number(c, "ranks"), whole_number(c, "rank"), whole_number(c, "H"),
-                            whole_number(c, "KV"), whole_number(c, "kept"), dimension(c, "qkv", 1),
-                            dimension(c, "qkv", 2), output(c), argument(c, "qkv"));
+                whole_number(c, "KV"), whole_number(c, "kept"), dimension(c, "qkv", 1),
+                dimension(c, "qkv", 2), output(c), argument(c, "qkv"));
 }
 
 static void unpack_vocabulary(Function kernel, const Call *c) {
     AS(vocabulary_embedding, kernel)(whole_number(c, "ranks"), whole_number(c, "rank"), dimension(c, "ids", 0),
-                                     whole_number(c, "V"), dimension(c, "part", 1), output(c), argument(c, "ids"),
-                                     argument(c, "part"));
+                         whole_number(c, "V"), dimension(c, "part", 1), output(c),
+                         argument(c, "ids"), argument(c, "part"));
 }
 
 /* The token is handed over as a float: it fits in one. */
 static void unpack_largest(Function kernel, const Call *c) {
     float *token = output(c);
-    *token = (float)AS(vocab_parallel_argmax, kernel)(dimension(c, "largest", 0), whole_number(c, "V"), argument(c, "largest"),
-                                              argument(c, "place"));
+    *token = (float)AS(vocab_parallel_argmax,
+                       kernel)(dimension(c, "largest", 0), whole_number(c, "V"),
+                                          argument(c, "largest"), argument(c, "place"));
 }
 
 static void unpack_parallel(Function kernel, const Call *c) {
     AS(parallel_feed_forward, kernel)(whole_number(c, "ranks"), dimension(c, "x", 0), dimension(c, "x", 1),
-                                      dimension(c, "gate", 0), output(c), argument(c, "x"), argument(c, "normed"),
-                                      argument(c, "gate"), argument(c, "up"), argument(c, "down"));
+                          dimension(c, "gate", 0), output(c), argument(c, "x"),
+                          argument(c, "normed"), argument(c, "gate"), argument(c, "up"),
+                          argument(c, "down"));
 }
 
 /* The number of ranks, and the rank that is played. */
@@ -48,14 +50,14 @@ static size_t random_ranks(Call *call, Random *random) {
 
 static void random_shard_columns(Call *call, Random *random, Size size) {
     size_t ranks = random_ranks(call, random), own = extent(random, size, 1, 9, 40, 512),
-        C = extent(random, size, 1, 30, 131, 2048);
+           C = extent(random, size, 1, 30, 131, 2048);
     random_input(call, random, "weight", 2, SHAPE(ranks * own, C));
     call_output(call, F32, 2, SHAPE(own, C));
 }
 
 static void random_shard_rows(Call *call, Random *random, Size size) {
     size_t ranks = random_ranks(call, random), own = extent(random, size, 1, 9, 40, 512),
-        C = extent(random, size, 1, 30, 131, 2048);
+           C = extent(random, size, 1, 30, 131, 2048);
     random_input(call, random, "weight", 2, SHAPE(C, ranks * own));
     call_output(call, F32, 2, SHAPE(C, own));
 }
@@ -66,7 +68,9 @@ static void random_shard_heads(Call *call, Random *random, Size size) {
     size_t KV = choice == 0 ? ranks : choice == 1 ? 2 * ranks : ranks % 2 ? 1 : ranks / 2;
     size_t H = 2 * ranks * (size_t)random_between(random, 1, 3), kept = KV > ranks ? KV / ranks : 1;
     size_t D = extent(random, size, 1, 6, 16, 64), C = extent(random, size, 1, 20, 70, 512);
-    index_input(call, "H", (int64_t)H), index_input(call, "KV", (int64_t)KV), index_input(call, "kept", (int64_t)kept);
+    index_input(call, "H", (int64_t)H);
+    index_input(call, "KV", (int64_t)KV);
+    index_input(call, "kept", (int64_t)kept);
     random_input(call, random, "qkv", 3, SHAPE(H + 2 * KV, D, C));
     call_output(call, F32, 3, SHAPE(H / ranks + 2 * kept, D, C));
 }
@@ -94,10 +98,12 @@ static void random_largest(Call *call, Random *random, Size size) {
 static void random_parallel(Call *call, Random *random, Size size) {
     size_t ranks = (size_t)(int[]){1, 2, 3, 4, 8}[random_between(random, 0, 4)];
     size_t T = extent(random, size, 1, 9, 20, 1), C = extent(random, size, 1, 30, 131, 1024),
-        F = ranks * extent(random, size, 1, 9, 20, 256);
+           F = ranks * extent(random, size, 1, 9, 20, 256);
     index_input(call, "ranks", (int64_t)ranks);
-    random_input(call, random, "x", 2, SHAPE(T, C)), random_input(call, random, "normed", 2, SHAPE(T, C));
-    random_input(call, random, "gate", 2, SHAPE(F, C)), random_input(call, random, "up", 2, SHAPE(F, C));
+    random_input(call, random, "x", 2, SHAPE(T, C));
+    random_input(call, random, "normed", 2, SHAPE(T, C));
+    random_input(call, random, "gate", 2, SHAPE(F, C));
+    random_input(call, random, "up", 2, SHAPE(F, C));
     random_input(call, random, "down", 2, SHAPE(C, F));
     call_output(call, F32, 2, SHAPE(T, C));
 }

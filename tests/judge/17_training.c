@@ -1,5 +1,5 @@
-/* Calls of the training kernels. The arrays that adamw and clip_gradient change are a copy of the input of that
- * name; one of their results is the output, the others are rooms to work in. */
+/* Calls of the training kernels. The arrays that adamw and clip_gradient change are a copy of the
+ * input of that name; one of their results is the output, the others are rooms to work in. */
 #include "17_training/optimizer.h"
 #include "tests/judge/kernels.h"
 
@@ -8,21 +8,23 @@
 
 /* An array that the kernel changes: a copy of what it was, in the output or in a room. */
 static float *changing(const Call *c, const char *name, size_t count, bool is_output) {
-    return memcpy(is_output ? output(c) : work_room(name, count), argument(c, name), count * sizeof(float));
+    return memcpy(is_output ? output(c) : work_room(name, count), argument(c, name),
+                  count * sizeof(float));
 }
 
 /* ------------------------------------------------------------------ AdamW */
 
 /* Each row of the gradient is a step's. `of` tells which of the three arrays is asked for. */
 static void unpack_adamw(Function kernel, const Call *c) {
-    int steps = dimension(c, "gradient", 0), of = whole_number(c, "of"), first = whole_number(c, "step");
+    int steps = dimension(c, "gradient", 0), of = whole_number(c, "of"),
+        first = whole_number(c, "step");
     size_t n = (size_t)dimension(c, "weight", 0);
     float *weight = changing(c, "weight", n, of == 0), *m = changing(c, "m", n, of == 1);
     float *v = changing(c, "v", n, of == 2);
     const float(*gradient)[n] = argument(c, "gradient");
     for (int s = 0; s < steps; s++)
         AS(adamw, kernel)(n, weight, m, v, gradient[s], first + s, scalar(c, "rate"), scalar(c, "beta1"),
-                          scalar(c, "beta2"), scalar(c, "eps"), scalar(c, "decay"));
+              scalar(c, "beta2"), scalar(c, "eps"), scalar(c, "decay"));
 }
 
 static void random_adamw(Call *call, Random *random, Size size) {
@@ -34,8 +36,11 @@ static void random_adamw(Call *call, Random *random, Size size) {
     for (size_t i = 0; i < n; i++) v[i] = (float)(0.1 + random_uniform(random));
     random_input(call, random, "gradient", 2, SHAPE(steps, n));
     index_input(call, "step", random_between(random, 1, 100));
-    scalar_input(call, "rate", 0.01f), scalar_input(call, "beta1", 0.9f), scalar_input(call, "beta2", 0.95f);
-    scalar_input(call, "eps", 1e-5f), scalar_input(call, "decay", 0.1f);
+    scalar_input(call, "rate", 0.01f);
+    scalar_input(call, "beta1", 0.9f);
+    scalar_input(call, "beta2", 0.95f);
+    scalar_input(call, "eps", 1e-5f);
+    scalar_input(call, "decay", 0.1f);
     index_input(call, "of", size == LARGE ? 0 : random_between(random, 0, 2));
     call_output(call, F32, 1, SHAPE(n));
 }
@@ -44,23 +49,27 @@ static void random_adamw(Call *call, Random *random, Size size) {
 
 /* Each matrix of the gradient is a step's. `of`: 0 the weights, 1 m. */
 static void unpack_muon(Function kernel, const Call *c) {
-    int steps = dimension(c, "gradient", 0), rows = dimension(c, "weight", 0), columns = dimension(c, "weight", 1);
+    int steps = dimension(c, "gradient", 0), rows = dimension(c, "weight", 0),
+        columns = dimension(c, "weight", 1);
     size_t n = (size_t)rows * (size_t)columns;
     bool of_m = whole_number(c, "of");
     float *weight = changing(c, "weight", n, !of_m), *m = changing(c, "m", n, of_m);
     const float(*gradient)[rows][columns] = argument(c, "gradient");
     for (int s = 0; s < steps; s++)
-        AS(muon, kernel)(rows, columns, (void *)weight, (void *)m, gradient[s], scalar(c, "rate"), scalar(c, "beta"),
-                         scalar(c, "decay"));
+        AS(muon, kernel)(rows, columns, (void *)weight, (void *)m, gradient[s], scalar(c, "rate"),
+             scalar(c, "beta"), scalar(c, "decay"));
 }
 
 static void random_muon(Call *call, Random *random, Size size) {
-    size_t rows = extent(random, size, 1, 40, 70, 1024), columns = extent(random, size, 1, 40, 50, 1024);
+    size_t rows = extent(random, size, 1, 40, 70, 1024),
+           columns = extent(random, size, 1, 40, 50, 1024);
     size_t steps = size == SMALL ? (size_t)random_between(random, 1, 3) : 1;
     random_input(call, random, "weight", 2, SHAPE(rows, columns));
     random_input(call, random, "m", 2, SHAPE(rows, columns));
     random_input(call, random, "gradient", 3, SHAPE(steps, rows, columns));
-    scalar_input(call, "rate", 0.02f), scalar_input(call, "beta", 0.95f), scalar_input(call, "decay", 0.1f);
+    scalar_input(call, "rate", 0.02f);
+    scalar_input(call, "beta", 0.95f);
+    scalar_input(call, "decay", 0.1f);
     index_input(call, "of", size == LARGE ? 0 : random_between(random, 0, 1));
     call_output(call, F32, 2, SHAPE(rows, columns));
 }
@@ -75,9 +84,13 @@ static void unpack_clip_gradient(Function kernel, const Call *c) {
     bool of_norm = whole_number(c, "of_norm");
     size_t n[arrays], all = 0, count = tensor_count(input_named(c, "gradient"));
     for (int a = 0; a < arrays; a++) all += n[a] = (size_t)sizes[a];
-    float *numbers = changing(c, "gradient", count, !of_norm), *norms = output(c), *gradient[arrays];
+    float *numbers = changing(c, "gradient", count, !of_norm), *norms = output(c),
+          *gradient[arrays];
     for (size_t call = 0; call < count / all; call++) {
-        for (int a = 0; a < arrays; a++) gradient[a] = numbers, numbers += n[a];
+        for (int a = 0; a < arrays; a++) {
+            gradient[a] = numbers;
+            numbers += n[a];
+        }
         double norm = AS(clip_gradient, kernel)(arrays, n, gradient, scalar(c, "max_norm"));
         if (of_norm) norms[call] = (float)norm;
     }
@@ -105,8 +118,9 @@ static void unpack_learning_rate(Function kernel, const Call *c) {
     const int *at = argument(c, "at");
     float *rates = output(c);
     for (int i = 0; i < count; i++)
-        rates[i] = AS(learning_rate, kernel)(at[i], whole_number(c, "warmup"), whole_number(c, "steps"),
-                                             scalar(c, "peak"), scalar(c, "lowest"));
+        rates[i] =
+            AS(learning_rate, kernel)(at[i], whole_number(c, "warmup"), whole_number(c, "steps"),
+                                 scalar(c, "peak"), scalar(c, "lowest"));
 }
 
 static void random_learning_rate(Call *call, Random *random, Size size) {
@@ -114,7 +128,8 @@ static void random_learning_rate(Call *call, Random *random, Size size) {
     int steps = random_between(random, 2, 1000), warmup = random_between(random, 0, steps - 1);
     int *at = call_input(call, "at", I32, 1, SHAPE(count));
     for (size_t i = 0; i < count; i++) at[i] = random_between(random, 1, steps + steps / 4);
-    index_input(call, "warmup", warmup), index_input(call, "steps", steps);
+    index_input(call, "warmup", warmup);
+    index_input(call, "steps", steps);
     scalar_input(call, "peak", (float)(1 + random_uniform(random)));
     scalar_input(call, "lowest", (float)random_uniform(random));
     call_output(call, F32, 1, SHAPE(count));
@@ -123,12 +138,14 @@ static void random_learning_rate(Call *call, Random *random, Size size) {
 /* ------------------------------------------------------------------ micro-batches */
 
 static void unpack_microbatch_weights(Function kernel, const Call *c) {
-    AS(microbatch_weights, kernel)(dimension(c, "targets", 0), dimension(c, "targets", 1), output(c), argument(c, "targets"));
+    AS(microbatch_weights, kernel)(dimension(c, "targets", 0), dimension(c, "targets", 1), output(c),
+                       argument(c, "targets"));
 }
 
 /* The first target always counts. */
 static void random_microbatch_weights(Call *call, Random *random, Size size) {
-    size_t batches = extent(random, size, 1, 9, 16, 64), rows = extent(random, size, 1, 40, 512, 4096);
+    size_t batches = extent(random, size, 1, 9, 16, 64),
+           rows = extent(random, size, 1, 40, 512, 4096);
     int *targets = call_input(call, "targets", I32, 2, SHAPE(batches, rows));
     bool nothing_counts = size == SMALL && random_between(random, 0, 3) == 0;
     for (size_t i = 0; i < batches * rows; i++)

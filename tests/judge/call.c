@@ -4,19 +4,21 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static char *shared;  /* the memory, and how much of it is in use */
+static char *shared; /* the memory, and how much of it is in use */
 static size_t in_use;
 
 void call_share(void) {
     if (shared) return;
-    shared = mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    shared = mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (shared == MAP_FAILED) fail("no memory to share with the processes that kernels run in");
 }
 
 static void *take(size_t bytes) {
     call_share();
     size_t whole = (bytes + 63) / 64 * 64; /* so that the next one is aligned, too */
-    if (whole > SHARED_BYTES - in_use) fail("a call of a kernel needs over %zu bytes", SHARED_BYTES);
+    if (whole > SHARED_BYTES - in_use)
+        fail("a call of a kernel needs over %zu bytes", SHARED_BYTES);
     in_use += whole;
     return shared + in_use - whole;
 }
@@ -47,7 +49,8 @@ void call_output(Call *call, DType dtype, int rank, const size_t shape[]) {
 }
 
 void call_free(Call *call) {
-    memset(shared + call->begins, 0, in_use - call->begins); /* nobody finds there what was right the time before */
+    memset(shared + call->begins, 0,
+           in_use - call->begins); /* nobody finds there what was right the time before */
     in_use = call->begins;
     *call = (Call){0};
 }
@@ -72,6 +75,10 @@ const void *argument(const Call *call, const char *name) {
 }
 
 float scalar(const Call *call, const char *name) { return (float)tensor_get(need(call, name), 0); }
-int whole_number(const Call *call, const char *name) { return (int)tensor_get(need(call, name), 0); }
-int dimension(const Call *call, const char *name, int axis) { return (int)need(call, name)->shape[axis]; }
+int whole_number(const Call *call, const char *name) {
+    return (int)tensor_get(need(call, name), 0);
+}
+int dimension(const Call *call, const char *name, int axis) {
+    return (int)need(call, name)->shape[axis];
+}
 void *output(const Call *call) { return (void *)call->output.data; }

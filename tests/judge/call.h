@@ -31,7 +31,8 @@ void *call_room(Call *call, size_t bytes);
 /* Gives the call's part back, cleared. The last one made goes first. */
 void call_free(Call *call);
 
-/* For the functions that unpack a call: an argument (NULL if it was left out), its data, a scalar, a dimension. */
+/* For the functions that unpack a call: an argument (NULL if it was left out), its data, a scalar,
+ * a dimension. */
 const Tensor *input_named(const Call *call, const char *name);
 const void *argument(const Call *call, const char *name);
 float scalar(const Call *call, const char *name);

@@ -1,4 +1,5 @@
-/* Rules on what a query attends to: each wrong row is computed again from q, k and v, with one thing changed. */
+/* Rules on what a query attends to: each wrong row is computed again from q, k and v, with one
+ * thing changed. */
 #include "common/error.h"
 #include "tests/judge/rules.h"
 
@@ -13,7 +14,8 @@ typedef struct {
     double *q, *k, *v; /* [T][H][D], [S][KV][D] twice */
 } Heads;
 
-/* One query of one head attends to keys first .. end - 1 of key/value head g, with scores times `scale`. */
+/* One query of one head attends to keys first .. end - 1 of key/value head g, with scores times
+ * `scale`. */
 typedef struct {
     int g, first, end;
     double scale;
@@ -27,7 +29,8 @@ static int dimension_of(const Tensor *tensor, int from_the_end) {
 static double *whole_text(const Heads *heads, const char *cached, const char *name) {
     const Tensor *cache = golden_input(heads->answer->golden, cached);
     const Tensor *rows = golden_input(heads->answer->golden, name);
-    size_t row = (size_t)(heads->KV * heads->D), count = tensor_count(rows), before = (size_t)heads->S * row - count;
+    size_t row = (size_t)(heads->KV * heads->D), count = tensor_count(rows),
+           before = (size_t)heads->S * row - count;
     double *all = xmalloc((size_t)heads->S * row * sizeof *all);
     for (size_t i = 0; i < before; i++) all[i] = tensor_get(cache, i);
     for (size_t i = 0; i < count; i++) all[before + i] = tensor_get(rows, i);
@@ -39,14 +42,20 @@ static Heads heads_of(const Answer *answer) {
     const Tensor *length = golden_input(answer->golden, "length");
     bool has_heads = q->rank == 3;
     Heads heads = {.answer = answer, .T = (int)q->shape[0], .D = dimension_of(q, 0)};
-    heads.H = has_heads ? dimension_of(q, 1) : 1, heads.KV = has_heads ? dimension_of(k, 1) : 1;
+    heads.H = has_heads ? dimension_of(q, 1) : 1;
+    heads.KV = has_heads ? dimension_of(k, 1) : 1;
     heads.S = (int)k->shape[0] + (length ? (int)tensor_get(length, 0) : 0);
     heads.q = tensor_to_double(q);
-    heads.k = whole_text(&heads, "cache_k", "k"), heads.v = whole_text(&heads, "cache_v", "v");
+    heads.k = whole_text(&heads, "cache_k", "k");
+    heads.v = whole_text(&heads, "cache_v", "v");
     return heads;
 }
 
-static void heads_free(Heads *heads) { free(heads->q), free(heads->k), free(heads->v); }
+static void heads_free(Heads *heads) {
+    free(heads->q);
+    free(heads->k);
+    free(heads->v);
+}
 
 static Look right_look(const Heads *heads, int row) {
     int t = row / heads->H, h = row % heads->H;
@@ -59,7 +68,8 @@ static const double *key_row(const Heads *heads, const double *rows, int s, int 
 
 static double inner_product(const Heads *heads, int row, int s, int g) {
     double sum = 0;
-    for (int i = 0; i < heads->D; i++) sum += heads->q[row * heads->D + i] * key_row(heads, heads->k, s, g)[i];
+    for (int i = 0; i < heads->D; i++)
+        sum += heads->q[row * heads->D + i] * key_row(heads, heads->k, s, g)[i];
     return sum;
 }
 
@@ -68,13 +78,16 @@ static bool is_seen(const Heads *heads, int row, const Look *look) {
     int D = heads->D;
     double predicted[D], scores[look->end], most = -INFINITY, sum = 0;
     const float *got = heads->answer->got + row * D;
-    for (int s = look->first; s < look->end; s++)
-        scores[s] = look->scale * inner_product(heads, row, s, look->g), most = fmax(most, scores[s]);
+    for (int s = look->first; s < look->end; s++) {
+        scores[s] = look->scale * inner_product(heads, row, s, look->g);
+        most = fmax(most, scores[s]);
+    }
     memset(predicted, 0, sizeof predicted);
     for (int s = look->first; s < look->end; s++) {
         double weight = exp(scores[s] - most);
         sum += weight;
-        for (int i = 0; i < D; i++) predicted[i] += weight * key_row(heads, heads->v, s, look->g)[i];
+        for (int i = 0; i < D; i++)
+            predicted[i] += weight * key_row(heads, heads->v, s, look->g)[i];
     }
     for (int i = 0; i < D; i++) predicted[i] /= sum;
     double within = 4 * heads->answer->tolerance * row_ulp((size_t)D, predicted);
@@ -89,7 +102,7 @@ static bool is_wrong_row(const Heads *heads, int row) {
     return false;
 }
 
-/* ------------------------------------------------------------------ what explains every wrong row */
+/* ---------------------------------------------------------------- what explains every wrong row */
 
 /* Finds what the row saw instead, beginning with what it should see. */
 typedef bool Find(const Heads *heads, int row, Look *look);
@@ -121,8 +134,9 @@ static bool finds_another_beginning(const Heads *heads, int row, Look *look) {
 static bool looks(const Evidence *evidence) {
     const char *chapter = evidence->kernel->chapter;
     const GoldenCase *golden = evidence->count ? evidence->answers[0].golden : NULL;
-    return golden && (strcmp(chapter, "04_attention") == 0 || strcmp(chapter, "06") > 0) && strcmp(chapter, "09") < 0 && golden_input(golden, "q") &&
-           golden_input(golden, "k") && golden_input(golden, "v");
+    return golden && (strcmp(chapter, "04_attention") == 0 || strcmp(chapter, "06") > 0) &&
+           strcmp(chapter, "09") < 0 && golden_input(golden, "q") && golden_input(golden, "k") &&
+           golden_input(golden, "v");
 }
 
 /* The first row that was explained. */
@@ -138,9 +152,16 @@ static bool explains_rows(const Heads *heads, Find *find, Sight *first) {
         Look right = right_look(heads, row), look = right;
         if (!is_wrong_row(heads, row)) continue;
         if (!find(heads, row, &look)) return false;
-        if (!first->rows++)
-            first->answer = heads->answer, first->row = row, first->look = look, first->right = right,
-            first->H = heads->H, first->KV = heads->KV, first->S = heads->S, first->T = heads->T;
+        if (!first->rows++) {
+            first->answer = heads->answer;
+            first->row = row;
+            first->look = look;
+            first->right = right;
+            first->H = heads->H;
+            first->KV = heads->KV;
+            first->S = heads->S;
+            first->T = heads->T;
+        }
     }
     return true;
 }
@@ -161,9 +182,11 @@ static bool explains_all_rows(const Evidence *evidence, Find *find, Sight *first
 bool reads_another_head(const Evidence *evidence, char say[static DIAGNOSIS]) {
     Sight first;
     return looks(evidence) && explains_all_rows(evidence, finds_another_head, &first) &&
-           say_it(say, "Your query head %d reads key/value head %d, and not %d, where H is %d and KV %d (case %s). Query "
-                       "head h reads h / (H / KV): neighbours share.",
-                  first.row % first.H, first.look.g, first.right.g, first.H, first.KV, first.answer->golden->name);
+           say_it(say,
+                  "Your query head %d reads key/value head %d, and not %d, where H is %d and KV %d "
+                  "(case %s). Query head h reads h / (H / KV): neighbours share.",
+                  first.row % first.H, first.look.g, first.right.g, first.H, first.KV,
+                  first.answer->golden->name);
 }
 
 bool sees_other_keys(const Evidence *evidence, char say[static DIAGNOSIS]) {
@@ -171,10 +194,12 @@ bool sees_other_keys(const Evidence *evidence, char say[static DIAGNOSIS]) {
     if (!looks(evidence) || (!explains_all_rows(evidence, finds_another_end, &first) &&
                              !explains_all_rows(evidence, finds_another_beginning, &first)))
         return false;
-    return say_it(say, "Your query %d of %d, at position %d of %d, sees keys %d to %d, and not 0 to %d (case %s). Query t "
-                       "stands at S - T + t, and sees all up to itself: which mask, or bound of a loop, says otherwise?",
-                  first.row / first.H, first.T, first.right.end - 1, first.S, first.look.first, first.look.end - 1,
-                  first.right.end - 1, first.answer->golden->name);
+    return say_it(say,
+                  "Your query %d of %d, at position %d of %d, sees keys %d to %d, and not 0 to %d "
+                  "(case %s). Query t stands at S - T + t, and sees all up to itself: which mask, "
+                  "or bound of a loop, says otherwise?",
+                  first.row / first.H, first.T, first.right.end - 1, first.S, first.look.first,
+                  first.look.end - 1, first.right.end - 1, first.answer->golden->name);
 }
 
 /* ------------------------------------------------------------------ another scale */
@@ -201,8 +226,8 @@ static const Scale scales[] = {
 };
 
 static bool is_scaled(const Heads *heads, const Scale *by) {
-    double scale = by->factor * pow(heads->D, by->of_D) * pow(heads->S, by->of_S) * pow(heads->H, by->of_H) *
-                   pow(heads->KV, by->of_KV);
+    double scale = by->factor * pow(heads->D, by->of_D) * pow(heads->S, by->of_S) *
+                   pow(heads->H, by->of_H) * pow(heads->KV, by->of_KV);
     for (int row = 0; row < heads->T * heads->H; row++) {
         Look look = right_look(heads, row);
         look.scale = scale;
@@ -228,7 +253,8 @@ static bool scale_explains(const Evidence *evidence, const Scale *scale) {
 bool scales_the_scores(const Evidence *evidence, char say[static DIAGNOSIS]) {
     for (size_t s = 0; looks(evidence) && s < sizeof scales / sizeof *scales; s++)
         if (scale_explains(evidence, &scales[s]))
-            return say_it(say, "Your scores are divided by %s. Divide by sqrt(D), D the width of a head.",
-                          scales[s].divisor);
+            return say_it(
+                say, "Your scores are divided by %s. Divide by sqrt(D), D the width of a head.",
+                scales[s].divisor);
     return false;
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ------------------------------------------------------------------ one number makes the output of the right one */
+/* ------------------------------------------------- one number makes the output of the right one */
 
 /* `by` makes the right number the one that came out: by multiplying, or by adding. */
 typedef struct {
@@ -31,20 +31,27 @@ static double bias_at(const Answer *answer, size_t index, bool is_asked_for) {
 typedef enum { WHOLE, ROWS, ROWS_BEFORE_BIAS } Stretch; /* what one number holds for */
 
 /* The number that links got to right, from `start` on; NaN if there is none. */
-static double link_number(const Answer *answer, const Link *link, size_t start, size_t n, bool before_bias) {
+static double link_number(const Answer *answer, const Link *link, size_t start, size_t n,
+                          bool before_bias) {
     double number = NAN, best = -INFINITY;
     for (size_t i = start; i < start + n; i++) {
         double bias = bias_at(answer, i, before_bias), right = answer->truth[i] - bias;
-        double by = link->find((double)answer->got[i] - bias, right), exact = link->exact * fabs(right);
-        if (isfinite(by) && exact > best) best = exact, number = by;
+        double by = link->find((double)answer->got[i] - bias, right),
+               exact = link->exact * fabs(right);
+        if (isfinite(by) && exact > best) {
+            best = exact;
+            number = by;
+        }
     }
     return number;
 }
 
-/* One such number for every stretch of the output: does it explain the case? The number was taken from a rounded one,
- * hence the slack. Of a stretch with k numbers that are farther off than that, k - 1 are evidence: counts them. */
+/* One such number for every stretch of the output: does it explain the case? The number was taken
+ * from a rounded one, hence the slack. Of a stretch with k numbers that are farther off than that,
+ * k - 1 are evidence: counts them. */
 static bool is_linked(const Answer *answer, const Link *link, Stretch stretch, size_t *explained) {
-    double *predicted = xmalloc(answer->count * sizeof *predicted), slack = 4 * (answer->tolerance + rounding(answer));
+    double *predicted = xmalloc(answer->count * sizeof *predicted),
+           slack = 4 * (answer->tolerance + rounding(answer));
     bool *is_far_off = xmalloc(answer->count * sizeof *is_far_off);
     size_t n = stretch == WHOLE ? answer->count : answer->row;
     count_strays(answer, slack, answer->truth, is_far_off);
@@ -53,13 +60,15 @@ static bool is_linked(const Answer *answer, const Link *link, Stretch stretch, s
         size_t told = 0;
         for (size_t i = start; i < start + n; i++) {
             double bias = bias_at(answer, i, stretch == ROWS_BEFORE_BIAS);
-            predicted[i] = isnan(by) ? answer->truth[i] : link->apply(answer->truth[i] - bias, by) + bias;
+            predicted[i] =
+                isnan(by) ? answer->truth[i] : link->apply(answer->truth[i] - bias, by) + bias;
             told += is_far_off[i];
         }
         *explained += told ? told - 1 : 0;
     }
     bool linked = few(count_strays(answer, slack, predicted, NULL), answer);
-    free(predicted), free(is_far_off);
+    free(predicted);
+    free(is_far_off);
     return linked;
 }
 
@@ -74,8 +83,18 @@ static const struct {
     double number;
     const char *name;
 } constants[] = {
-    {2, "2"}, {0.5, "1/2"}, {3, "3"}, {1 / 3.0, "1/3"}, {4, "4"}, {0.25, "1/4"}, {M_SQRT2, "sqrt(2)"},
-    {M_SQRT1_2, "1/sqrt(2)"}, {M_PI, "pi"}, {M_1_PI, "1/pi"}, {M_LN2, "ln(2)"}, {M_LOG2E, "1/ln(2)"},
+    {2, "2"},
+    {0.5, "1/2"},
+    {3, "3"},
+    {1 / 3.0, "1/3"},
+    {4, "4"},
+    {0.25, "1/4"},
+    {M_SQRT2, "sqrt(2)"},
+    {M_SQRT1_2, "1/sqrt(2)"},
+    {M_PI, "pi"},
+    {M_1_PI, "1/pi"},
+    {M_LN2, "ln(2)"},
+    {M_LOG2E, "1/ln(2)"},
 };
 
 /* A quantity that a factor may be computed from: a dimension, the first of an array or the last; or
@@ -87,7 +106,10 @@ typedef struct {
 } Quantity;
 
 static const Quantity dimensions[] = {
-    {"q", LAST, "D"}, {"k", FIRST, "S"}, {"weights", LAST, "S"}, {"x", LAST, "n, the width of x"},
+    {"q", LAST, "D"},
+    {"k", FIRST, "S"},
+    {"weights", LAST, "S"},
+    {"x", LAST, "n, the width of x"},
     {"x", FIRST, "the rows of x"},
 };
 
@@ -101,25 +123,29 @@ static const struct {
     double power;
     const char *name; /* with the quantity's name in it */
 } powers[] = {
-    {1, "%s"}, {-1, "1/%s"}, {0.5, "sqrt(%s)"}, {-0.5, "1/sqrt(%s)"}, {2, "%s squared"}, {-2, "1/%s squared"},
+    {1, "%s"},         {-1, "1/%s"},         {0.5, "sqrt(%s)"}, {-0.5, "1/sqrt(%s)"},
+    {2, "%s squared"}, {-2, "1/%s squared"},
 };
 
 typedef enum { EVERYWHERE, WHERE_IT_FAILS } Where;
 
-/* True if the factor is this number in every case: a power of a quantity or, without one, the number itself. */
-static bool number_is(const Evidence *evidence, const Link *link, Where where, double number, const Quantity *quantity,
-                      double power) {
+/* True if the factor is this number in every case: a power of a quantity or, without one, the
+ * number itself. */
+static bool number_is(const Evidence *evidence, const Link *link, Where where, double number,
+                      const Quantity *quantity, double power) {
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
-        double should = quantity ? pow(value_of(answer, quantity), power) : number, is = number_of(answer, link);
-        if (!is_ordinary(answer) || (!fails(answer) && (isnan(is) || where == WHERE_IT_FAILS))) continue;
+        double should = quantity ? pow(value_of(answer, quantity), power) : number,
+               is = number_of(answer, link);
+        if (!is_ordinary(answer) || (!fails(answer) && (isnan(is) || where == WHERE_IT_FAILS)))
+            continue;
         if (!about(is, should)) return false;
     }
     return true;
 }
 
-static bool is_power(const Evidence *evidence, const Link *link, Where where, const Quantity *quantity,
-                     char name[static NAME]) {
+static bool is_power(const Evidence *evidence, const Link *link, Where where,
+                     const Quantity *quantity, char name[static NAME]) {
     for (size_t p = 0; p < sizeof powers / sizeof *powers; p++)
         if (number_is(evidence, link, where, 0, quantity, powers[p].power))
             return snprintf(name, NAME, powers[p].name, quantity->name);
@@ -127,13 +153,15 @@ static bool is_power(const Evidence *evidence, const Link *link, Where where, co
 }
 
 /* "sqrt(D)", "1/2", or digits. False if no number is that of all cases there. */
-static bool number_name(const Evidence *evidence, const Link *link, Where where, char name[static NAME]) {
+static bool number_name(const Evidence *evidence, const Link *link, Where where,
+                        char name[static NAME]) {
     const Answer *first = first_ordinary(evidence);
     double number = number_of(first, link);
     for (size_t c = 0; c < sizeof constants / sizeof *constants; c++)
         if (number_is(evidence, link, where, constants[c].number, NULL, 0))
             return snprintf(name, NAME, "%s", constants[c].name);
-    if (number_is(evidence, link, where, number, NULL, 0)) return snprintf(name, NAME, "%.4g", number);
+    if (number_is(evidence, link, where, number, NULL, 0))
+        return snprintf(name, NAME, "%.4g", number);
     for (size_t d = 0; d < sizeof dimensions / sizeof *dimensions; d++)
         if (is_power(evidence, link, where, &dimensions[d], name)) return true;
     for (int i = 0; i < first->golden->input_count; i++) {
@@ -148,7 +176,8 @@ static bool all_linked(const Evidence *evidence, const Link *link, Stretch stret
     size_t explained = 0;
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
-        if (fails(answer) && is_ordinary(answer) && !is_linked(answer, link, stretch, &explained)) return false;
+        if (fails(answer) && is_ordinary(answer) && !is_linked(answer, link, stretch, &explained))
+            return false;
     }
     return explained >= SOME_NUMBERS;
 }
@@ -156,35 +185,49 @@ static bool all_linked(const Evidence *evidence, const Link *link, Stretch stret
 /* A scale that is forgotten or applied twice, a mean that was left a sum. */
 bool is_multiplied(const Evidence *evidence, char say[static DIAGNOSIS]) {
     char name[NAME];
-    if (!all_linked(evidence, &factor, WHOLE) || about(number_of(first_ordinary(evidence), &factor), 1)) return false;
+    if (!all_linked(evidence, &factor, WHOLE) ||
+        about(number_of(first_ordinary(evidence), &factor), 1))
+        return false;
     if (number_name(evidence, &factor, EVERYWHERE, name))
-        return say_it(say, "Your output is the right one times %s, everywhere: is a factor too many, or one missing?",
+        return say_it(say,
+                      "Your output is the right one times %s, everywhere: is a factor too many, or "
+                      "one missing?",
                       name);
     if (number_name(evidence, &factor, WHERE_IT_FAILS, name))
-        return say_it(say, "In the cases that fail your output is the right one times %s: is a factor too many, or one "
-                           "missing?", name);
-    return say_it(say, "In each case your output is the right one times a number, another one in each: what is "
-                       "computed once for all of the output, and what does it depend on?");
+        return say_it(say,
+                      "In the cases that fail your output is the right one times %s: is a factor "
+                      "too many, or one missing?",
+                      name);
+    return say_it(say,
+                  "In each case your output is the right one times a number, another one in each: "
+                  "what is computed once for all of the output, and what does it depend on?");
 }
 
 bool is_added_to(const Evidence *evidence, char say[static DIAGNOSIS]) {
     char name[NAME];
-    return all_linked(evidence, &offset, WHOLE) && number_name(evidence, &offset, EVERYWHERE, name) &&
-           say_it(say, "Your output is the right one plus %s, everywhere: is something added that should not be, or "
-                       "missing?", name);
+    return all_linked(evidence, &offset, WHOLE) &&
+           number_name(evidence, &offset, EVERYWHERE, name) &&
+           say_it(say,
+                  "Your output is the right one plus %s, everywhere: is something added that "
+                  "should not be, or missing?",
+                  name);
 }
 
 /* A sum, a mean, a root, a maximum of a row is wrong, and what is done with it is right. */
 bool is_multiplied_by_rows(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    return (all_linked(evidence, &factor, ROWS) || all_linked(evidence, &factor, ROWS_BEFORE_BIAS)) &&
-           say_it(say, "Each row of your output is the right one times a number of its own. What is computed once for "
-                       "a row (a sum, a mean, a root) is wrong; what is done with it is right.");
+    return (all_linked(evidence, &factor, ROWS) ||
+            all_linked(evidence, &factor, ROWS_BEFORE_BIAS)) &&
+           say_it(say, "Each row of your output is the right one times a number of its own. What "
+                       "is computed once for a row (a sum, a mean, a root) is wrong; what is done "
+                       "with it is right.");
 }
 
 bool is_added_to_by_rows(const Evidence *evidence, char say[static DIAGNOSIS]) {
     return all_linked(evidence, &offset, ROWS) &&
-           say_it(say, "Each row of your output is the right one plus a number of its own. What is computed once for a "
-                       "row, and subtracted or added (a mean, a maximum), is wrong.");
+           say_it(
+               say,
+               "Each row of your output is the right one plus a number of its own. What is "
+               "computed once for a row, and subtracted or added (a mean, a maximum), is wrong.");
 }
 
 /* ------------------------------------------------------------------ nearly right */
@@ -192,14 +235,17 @@ bool is_added_to_by_rows(const Evidence *evidence, char say[static DIAGNOSIS]) {
 static bool fits_bf16(float value) { return bf16_to_float(bf16_from_float(value)) == value; }
 static bool fits_f16(float value) { return f16_to_float(f16_from_float(value)) == value; }
 
-static bool has_no_bias(const Answer *answer) { return fails(answer) && !golden_input(answer->golden, "bias"); }
+static bool has_no_bias(const Answer *answer) {
+    return fails(answer) && !golden_input(answer->golden, "bias");
+}
 
-/* True if every output of the failing cases has so few digits, and the right answers have more. A bias that is
- * added in the end brings all its digits: where some of them have none, only these are asked. Whole numbers have few
- * anyway. */
+/* True if every output of the failing cases has so few digits, and the right answers have more. A
+ * bias that is added in the end brings all its digits: where some of them have none, only these are
+ * asked. Whole numbers have few anyway. */
 static bool is_rounded(const Evidence *evidence, bool fits(float)) {
     bool right_fits = true, all_whole = true, some_have_no_bias = false;
-    for (int a = 0; a < evidence->count; a++) some_have_no_bias |= has_no_bias(&evidence->answers[a]);
+    for (int a = 0; a < evidence->count; a++)
+        some_have_no_bias |= has_no_bias(&evidence->answers[a]);
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
         bool tells = some_have_no_bias ? has_no_bias(answer) : fails(answer);
@@ -223,21 +269,29 @@ static bool is_f16_nearby(const Answer *answer, size_t i) {
 }
 
 /* A few digits that were lost in the end alone, or before that, too. */
-static bool say_rounded(const Evidence *evidence, Flag *is_nearby, const char *type, char say[static DIAGNOSIS]) {
+static bool say_rounded(const Evidence *evidence, Flag *is_nearby, const char *type,
+                        char say[static DIAGNOSIS]) {
     bool once = count_flagged(evidence, is_nearby) == count_flagged(evidence, is_wrong);
-    if (once) return say_it(say, "Nearly right: your output is rounded to %s. Compute and store float.", type);
-    return say_it(say, "Nearly right: your output has no more digits than %s, and is farther off than that alone makes "
-                       "it: its sums have no more, or what is summed. Keep float or double up to the end.", type);
+    if (once)
+        return say_it(say, "Nearly right: your output is rounded to %s. Compute and store float.",
+                      type);
+    return say_it(
+        say,
+        "Nearly right: your output has no more digits than %s, and is farther off than that alone "
+        "makes it: its sums have no more, or what is summed. Keep float or double up to the end.",
+        type);
 }
 
 bool is_rounded_otherwise(const Evidence *evidence, char say[static DIAGNOSIS]) {
     return is_bf16(&evidence->answers[0]) &&
            count_flagged(evidence, is_bf16_nearby) == count_flagged(evidence, is_wrong) &&
-           say_it(say, "Every wrong number is at most the third bf16 from the right one. Round to the nearest, a tie "
-                       "to the even one, as often as the header says, and keep float32 or more up to there.");
+           say_it(say, "Every wrong number is at most the third bf16 from the right one. Round to "
+                       "the nearest, a tie to the even one, as often as the header says, and keep "
+                       "float32 or more up to there.");
 }
 
-/* The smallest and the largest error of the failing cases, as a share of their rows' largest numbers. */
+/* The smallest and the largest error of the failing cases, as a share of their rows' largest
+ * numbers. */
 typedef struct {
     double least, most;
 } Errors;
@@ -257,51 +311,67 @@ static Errors errors_of(const Evidence *evidence) {
     for (int a = 0; a < evidence->count; a++) {
         if (!fails(&evidence->answers[a]) || !is_ordinary(&evidence->answers[a])) continue;
         double error = relative_error(&evidence->answers[a]);
-        errors.least = fmin(errors.least, error), errors.most = fmax(errors.most, error);
+        errors.least = fmin(errors.least, error);
+        errors.most = fmax(errors.most, error);
     }
     return errors;
 }
 
-static bool is_infinite(const Answer *answer, size_t i) { return answer->wrong[i] && !isfinite(answer->got[i]); }
+static bool is_infinite(const Answer *answer, size_t i) {
+    return answer->wrong[i] && !isfinite(answer->got[i]);
+}
 
 /* An error of about the same size nearly everywhere is made by a formula; one that is made by
  * roundings grows with the length of a sum, or shows only where something cancels. */
 bool is_an_approximation(const Evidence *evidence, char say[static DIAGNOSIS]) {
     if (evidence->answers[0].golden->expected.dtype != F32) return false;
     Errors errors = errors_of(evidence);
-    bool most_overflow = 2 * count_flagged(evidence, is_infinite) > count_flagged(evidence, is_wrong);
+    bool most_overflow =
+        2 * count_flagged(evidence, is_infinite) > count_flagged(evidence, is_wrong);
     if (errors.least > 0.05 || most_overflow) return false;
-    if (is_rounded(evidence, fits_bf16)) return say_rounded(evidence, is_bf16_nearby, "bfloat16, 8 bits", say);
-    if (is_rounded(evidence, fits_f16)) return say_rounded(evidence, is_f16_nearby, "half precision, 11 bits", say);
-    bool everywhere = 2 * count_failing(evidence) > evidence->count && errors.least * 1000 > errors.most;
+    if (is_rounded(evidence, fits_bf16))
+        return say_rounded(evidence, is_bf16_nearby, "bfloat16, 8 bits", say);
+    if (is_rounded(evidence, fits_f16))
+        return say_rounded(evidence, is_f16_nearby, "half precision, 11 bits", say);
+    bool everywhere =
+        2 * count_failing(evidence) > evidence->count && errors.least * 1000 > errors.most;
     if (errors.most < 1e-5 || errors.most > 0.05 || !everywhere) return false;
     size_t explained = 0;
     bool by_rows = is_linked(first_ordinary(evidence), &factor, ROWS_BEFORE_BIAS, &explained);
-    return say_it(say, "Nearly right, to about %.0e of a row's largest number: an approximation. It may be %s",
-                  errors.most,
-                  by_rows && explained >= SOME_NUMBERS
-                          ? "a root, as each row is off by a factor of its own: rsqrt without a Newton step?"
-                          : "an exp or a tanh by a table or a short polynomial, or something kept in half precision.");
+    return say_it(
+        say,
+        "Nearly right, to about %.0e of a row's largest number: an approximation. It may be %s",
+        errors.most,
+        by_rows && explained >= SOME_NUMBERS
+            ? "a root, as each row is off by a factor of its own: rsqrt without a Newton step?"
+            : "an exp or a tanh by a table or a short polynomial, or something kept in half "
+              "precision.");
 }
 
-/* Each addition rounds, so that the error grows with what is summed; a quarter of an ulp for each number is more than
- * it comes to. Where it is larger, or short rows fail, something else is wrong. */
+/* Each addition rounds, so that the error grows with what is summed; a quarter of an ulp for each
+ * number is more than it comes to. Where it is larger, or short rows fail, something else is wrong.
+ */
 bool loses_digits_in_long_sums(const Evidence *evidence, char say[static DIAGNOSIS]) {
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
-        if (fails(answer) && (!is_ordinary(answer) || relative_error(answer) * 0x1p24 > 0.25 * (double)answer->row))
+        if (fails(answer) &&
+            (!is_ordinary(answer) || relative_error(answer) * 0x1p24 > 0.25 * (double)answer->row))
             return false;
     }
-    return say_it(say, "Nearly right: only long rows are wrong, by a few units in the last place. A sum of so many "
-                       "float32 loses digits: sum in double, or in several parts that are added in the end.");
+    return say_it(
+        say,
+        "Nearly right: only long rows are wrong, by a few units in the last place. A sum of so "
+        "many float32 loses digits: sum in double, or in several parts that are added in the end.");
 }
 
 bool is_less_exact(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    if (errors_of(evidence).most > 1e-3 || !first_ordinary(evidence) || count_flagged(evidence, is_infinite))
+    if (errors_of(evidence).most > 1e-3 || !first_ordinary(evidence) ||
+        count_flagged(evidence, is_infinite))
         return false;
-    const char *may_be = evidence->kernel->pointwise
-                             ? "a sum that cancels, or an exp that loses digits far out, as exp2(1.4427 x) does"
-                             : "sum in double or in several partial sums, as small numbers lose their digits that are "
-                               "added one by one to a large sum; and mind cancellation";
+    const char *may_be =
+        evidence->kernel->pointwise
+            ? "a sum that cancels, or an exp that loses digits far out, as exp2(1.4427 x) does"
+            : "sum in double or in several partial sums, as small numbers lose their digits that "
+              "are added one by one to a large sum; and mind cancellation";
     return say_it(say, "Nearly right, and less exact than PyTorch: %s.", may_be);
 }

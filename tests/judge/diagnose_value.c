@@ -16,7 +16,8 @@ static bool is_always(const Evidence *evidence, Predict *predict, const void *mi
         const Answer *answer = &evidence->answers[a];
         double *predicted = xmalloc(answer->count * sizeof *predicted);
         if (predict(answer, mistake, predicted)) {
-            holds = few(count_strays(answer, answer->tolerance + rounding(answer), predicted, NULL), answer);
+            holds = few(count_strays(answer, answer->tolerance + rounding(answer), predicted, NULL),
+                        answer);
             explained += answer->wrongs;
         }
         free(predicted);
@@ -24,18 +25,22 @@ static bool is_always(const Evidence *evidence, Predict *predict, const void *mi
     return holds && explained >= SOME_NUMBERS;
 }
 
-/* ------------------------------------------------------------------ one formula, of the right answer or an input */
+/* ------------------------------------------------- one formula, of the right answer or an input */
 
-/* A formula that may have been computed instead; of some there is one for each input, or for each axis. */
+/* A formula that may have been computed instead; of some there is one for each input, or for each
+ * axis. */
 typedef struct {
     Predict *predict;
     union {
         double (*change)(double right);
         double (*with_input)(double right, double input);
-        size_t (*from)(size_t step, size_t size); /* the step along the axis that each came from; past the end: unknown */
+        size_t (*from)(
+            size_t step,
+            size_t size); /* the step along the axis that each came from; past the end: unknown */
     } by;
     enum { ONCE, EACH_INPUT, EACH_AXIS, NEIGHBOURING_AXES } times;
-    const char *words; /* the name of the input stands in them, or of the axis and the one after it */
+    const char
+        *words; /* the name of the input stands in them, or of the axis and the one after it */
 } Candidate;
 
 typedef struct {
@@ -52,7 +57,8 @@ static double root(double right) { return sqrt(right); }
 
 static bool changed(const Answer *answer, const void *mistake, double predicted[]) {
     const Tried *tried = mistake;
-    for (size_t i = 0; i < answer->count; i++) predicted[i] = (float)tried->candidate->by.change(answer->truth[i]);
+    for (size_t i = 0; i < answer->count; i++)
+        predicted[i] = (float)tried->candidate->by.change(answer->truth[i]);
     return true;
 }
 
@@ -61,7 +67,8 @@ static bool an_input(const Answer *answer, const void *mistake, double predicted
     const Tensor *input = golden_input(answer->golden, ((const Tried *)mistake)->input);
     if (!input) return false;
     bool fits = tensor_count(input) == answer->count;
-    for (size_t i = 0; i < answer->count; i++) predicted[i] = fits ? tensor_get(input, i) : answer->truth[i];
+    for (size_t i = 0; i < answer->count; i++)
+        predicted[i] = fits ? tensor_get(input, i) : answer->truth[i];
     return true;
 }
 
@@ -84,10 +91,13 @@ static bool combined(const Answer *answer, const void *mistake, double predicted
     const Tried *tried = mistake;
     const Tensor *input = golden_input(answer->golden, tried->input);
     size_t count = input ? tensor_count(input) : 0;
-    if (input && (count == 1 || (count != answer->count && count != size_of(answer, NULL, false)))) return false;
+    if (input && (count == 1 || (count != answer->count && count != size_of(answer, NULL, false))))
+        return false;
     for (size_t i = 0; i < answer->count; i++) {
         double right = answer->truth[i];
-        predicted[i] = input ? (float)tried->candidate->by.with_input(right, tensor_get(input, i % count)) : right;
+        predicted[i] =
+            input ? (float)tried->candidate->by.with_input(right, tensor_get(input, i % count))
+                  : right;
     }
     return true;
 }
@@ -97,8 +107,12 @@ static size_t the_last(size_t, size_t size) { return size - 1; }
 static size_t from_the_end(size_t step, size_t size) { return size - 1 - step; }
 static size_t the_one_before(size_t step, size_t size) { return step ? step - 1 : size; }
 static size_t the_one_after(size_t step, size_t) { return step + 1; }
-static size_t of_the_other_half(size_t step, size_t size) { return size % 2 ? step : (step + size / 2) % size; }
-static size_t the_neighbour(size_t step, size_t size) { return (step ^ 1) < size ? step ^ 1 : step; }
+static size_t of_the_other_half(size_t step, size_t size) {
+    return size % 2 ? step : (step + size / 2) % size;
+}
+static size_t the_neighbour(size_t step, size_t size) {
+    return (step ^ 1) < size ? step ^ 1 : step;
+}
 
 static bool moved(const Answer *answer, const void *mistake, double predicted[]) {
     const Tried *tried = mistake;
@@ -106,7 +120,8 @@ static bool moved(const Answer *answer, const void *mistake, double predicted[])
     if (axis.size < 2) return false; /* there is nowhere to move */
     for (size_t i = 0; i < answer->count; i++) {
         size_t step = step_of(axis, i), from = tried->candidate->by.from(step, axis.size);
-        predicted[i] = from < axis.size ? answer->truth[i + (from - step) * axis.inner] : answer->got[i];
+        predicted[i] =
+            from < axis.size ? answer->truth[i + (from - step) * axis.inner] : answer->got[i];
     }
     return true;
 }
@@ -116,53 +131,100 @@ static bool transposed(const Answer *answer, const void *mistake, double predict
     const int outer = ((const Tried *)mistake)->axis;
     Axis rows = axis_of(answer, outer), columns = axis_of(answer, outer + 1);
     for (size_t i = 0; i < answer->count; i++) {
-        size_t row = step_of(rows, i), column = step_of(columns, i), block = i / (rows.size * rows.inner);
-        predicted[block * rows.size * rows.inner + (column * rows.size + row) * columns.inner + i % columns.inner] =
-            answer->truth[i];
+        size_t row = step_of(rows, i), column = step_of(columns, i),
+               block = i / (rows.size * rows.inner);
+        predicted[block * rows.size * rows.inner + (column * rows.size + row) * columns.inner +
+                  i % columns.inner] = answer->truth[i];
     }
     return true;
 }
 
-#define WHY_ZEROS "Is the sum stored, is anything divided as whole numbers (1 / 2 is 0), or multiplied by what is " \
-                  "not set?"
+#define WHY_ZEROS                                                                                  \
+    "Is the sum stored, is anything divided as whole numbers (1 / 2 is 0), or multiplied by what " \
+    "is "                                                                                          \
+    "not set?"
 
 static const Candidate candidates[] = {
     {changed, {.change = nothing}, ONCE, "Your output is all zeros. " WHY_ZEROS},
-    {changed, {.change = fabs}, ONCE, "Your output has lost its signs: it is the right one's absolute value."},
-    {changed, {.change = negative}, ONCE,
-     "Your output has the wrong sign, everywhere: is a minus too many, or the difference the other way round?"},
-    {changed, {.change = reciprocal}, ONCE,
+    {changed,
+     {.change = fabs},
+     ONCE,
+     "Your output has lost its signs: it is the right one's absolute value."},
+    {changed,
+     {.change = negative},
+     ONCE,
+     "Your output has the wrong sign, everywhere: is a minus too many, or the difference the other "
+     "way round?"},
+    {changed,
+     {.change = reciprocal},
+     ONCE,
      "Your output is 1 / the right one: is the quotient the other way round?"},
-    {changed, {.change = square}, ONCE,
-     "Your output is the square of the right one: is a root missing, or something multiplied twice?"},
-    {changed, {.change = root}, ONCE, "Your output is the root of the right one: is a root too many?"},
-    {an_input, {0}, EACH_INPUT,
+    {changed,
+     {.change = square},
+     ONCE,
+     "Your output is the square of the right one: is a root missing, or something multiplied "
+     "twice?"},
+    {changed,
+     {.change = root},
+     ONCE,
+     "Your output is the root of the right one: is a root too many?"},
+    {an_input,
+     {0},
+     EACH_INPUT,
      "Your output is %s, unchanged. Is the formula's result stored, or only computed?"},
-    {combined, {.with_input = sum}, EACH_INPUT,
+    {combined,
+     {.with_input = sum},
+     EACH_INPUT,
      "Your output is the right one plus %s. Is %s added twice, or where it should not be?"},
-    {combined, {.with_input = rest}, EACH_INPUT,
+    {combined,
+     {.with_input = rest},
+     EACH_INPUT,
      "Your output is the right one minus %s. Is %s not added, or subtracted?"},
-    {combined, {.with_input = times}, EACH_INPUT,
+    {combined,
+     {.with_input = times},
+     EACH_INPUT,
      "Your output is the right one times %s. Is %s multiplied twice, or where it should not be?"},
-    {combined, {.with_input = share}, EACH_INPUT,
+    {combined,
+     {.with_input = share},
+     EACH_INPUT,
      "Your output is the right one divided by %s. Is the multiplication by %s missing?"},
-    {moved, {.from = the_first}, EACH_AXIS,
+    {moved,
+     {.from = the_first},
+     EACH_AXIS,
      "Every %s of your output is the right first one. Does each read its own numbers?"},
-    {moved, {.from = the_last}, EACH_AXIS,
+    {moved,
+     {.from = the_last},
+     EACH_AXIS,
      "Every %s of your output is the right last one. Does each write its own numbers?"},
-    {moved, {.from = from_the_end}, EACH_AXIS,
-     "Your output is right, but in reverse order: the last %s stands first. Does a loop or an index run backwards?"},
-    {moved, {.from = the_one_before}, EACH_AXIS,
-     "Your output is right, but one %s too far on: is an index too large where you write, or too small to read?"},
-    {moved, {.from = the_one_after}, EACH_AXIS,
-     "Your output is right, but one %s too early: is an index too small where you write, or too large to read?"},
-    {moved, {.from = of_the_other_half}, EACH_AXIS,
+    {moved,
+     {.from = from_the_end},
+     EACH_AXIS,
+     "Your output is right, but in reverse order: the last %s stands first. Does a loop or an "
+     "index run backwards?"},
+    {moved,
+     {.from = the_one_before},
+     EACH_AXIS,
+     "Your output is right, but one %s too far on: is an index too large where you write, or too "
+     "small to read?"},
+    {moved,
+     {.from = the_one_after},
+     EACH_AXIS,
+     "Your output is right, but one %s too early: is an index too small where you write, or too "
+     "large to read?"},
+    {moved,
+     {.from = of_the_other_half},
+     EACH_AXIS,
      "Your output is right, but each %s stands half the axis away from where it belongs."},
-    {moved, {.from = the_neighbour}, EACH_AXIS,
-     "Your output is right, but each %s has changed places with its neighbour: 0 with 1, 2 with 3, and so on."},
-    {transposed, {0}, NEIGHBOURING_AXES,
-     "Your output is right, but transposed: %s and %s are exchanged where you write. The header says in which order "
-     "they lie."},
+    {moved,
+     {.from = the_neighbour},
+     EACH_AXIS,
+     "Your output is right, but each %s has changed places with its neighbour: 0 with 1, 2 with 3, "
+     "and so on."},
+    {transposed,
+     {0},
+     NEIGHBOURING_AXES,
+     "Your output is right, but transposed: %s and %s are exchanged where you write. The header "
+     "says in which order they lie."},
 };
 
 /* The number of inputs or axes that the candidate is tried with. */
@@ -172,19 +234,23 @@ static int choices(const Candidate *candidate, const Evidence *evidence) {
     return candidate->times == ONCE ? 1 : candidate->times == EACH_AXIS ? rank : rank - 1;
 }
 
-static bool is_candidate(const Evidence *evidence, const Candidate *candidate, char say[static DIAGNOSIS]) {
+static bool is_candidate(const Evidence *evidence, const Candidate *candidate,
+                         char say[static DIAGNOSIS]) {
     const Answer *answer = &evidence->answers[0];
     bool of_input = candidate->times == EACH_INPUT, of_two = candidate->times == NEIGHBOURING_AXES;
     for (int i = 0; i < choices(candidate, evidence); i++) {
         const char *input = of_input ? first_failing(evidence)->golden->input[i].name : NULL;
         if (!is_always(evidence, candidate->predict, &(Tried){candidate, input, i})) continue;
         return snprintf(say, DIAGNOSIS, candidate->words, of_input ? input : axis_name(answer, i),
-                        of_input ? input : of_two ? axis_name(answer, i + 1) : "");
+                        of_input ? input
+                        : of_two ? axis_name(answer, i + 1)
+                                 : "");
     }
     return false;
 }
 
-/* The result is never stored, the formula is skipped, a minus or a root is missing, an index is off. */
+/* The result is never stored, the formula is skipped, a minus or a root is missing, an index is
+ * off. */
 bool is_another_known_output(const Evidence *evidence, char say[static DIAGNOSIS]) {
     for (size_t c = 0; c < sizeof candidates / sizeof *candidates; c++)
         if (is_candidate(evidence, &candidates[c], say)) return true;
@@ -193,13 +259,15 @@ bool is_another_known_output(const Evidence *evidence, char say[static DIAGNOSIS
 
 /* A loop over pairs, or rows, that ends before all are done, where the rest is a copy. */
 bool is_partly_an_input(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    static const Candidate some = {partly_an_input, {0}, EACH_INPUT, "Where your output is wrong it is %s, unchanged"};
+    static const Candidate some = {
+        partly_an_input, {0}, EACH_INPUT, "Where your output is wrong it is %s, unchanged"};
     char where[WHERE], is_input[DIAGNOSIS];
     size_t index;
     const Answer *first = first_flagged(evidence, is_wrong, &index);
     return is_candidate(evidence, &some, is_input) &&
-           say_it(say, "%.300s, first at %s; the rest is right. Does a loop end before all is done?", is_input,
-                  where_text(where, first, index));
+           say_it(say,
+                  "%.300s, first at %s; the rest is right. Does a loop end before all is done?",
+                  is_input, where_text(where, first, index));
 }
 
 /* In other cases it is right: 1 / (int)sqrt(D) is 1 where D is 1. */
@@ -215,7 +283,8 @@ bool comes_to_nothing(const Evidence *evidence, char say[static DIAGNOSIS]) {
 
 /* RMSNorm's sum of squares ends after the first `most` numbers of a row. */
 static bool predict_short_sum(const Answer *answer, const void *most, double predicted[]) {
-    const Tensor *x = golden_input(answer->golden, "x"), *weight = golden_input(answer->golden, "weight");
+    const Tensor *x = golden_input(answer->golden, "x"),
+                 *weight = golden_input(answer->golden, "weight");
     const Tensor *bias = golden_input(answer->golden, "bias");
     double eps = tensor_get(golden_input(answer->golden, "eps"), 0);
     for (size_t start = 0; start < answer->count; start += answer->row) {
@@ -235,15 +304,18 @@ bool sums_the_first_alone(const Evidence *evidence, char say[static DIAGNOSIS]) 
     if (strcmp(evidence->kernel->name, "rms_norm") != 0) return false;
     for (size_t most = 32; most <= 2048; most *= 2)
         if (is_always(evidence, predict_short_sum, &most))
-            return say_it(say, "Your sum of squares ends after the first %zu numbers of a row. It is over all of them: does "
-                               "a block of threads go on until the row is done?", most);
+            return say_it(say,
+                          "Your sum of squares ends after the first %zu numbers of a row. It is "
+                          "over all of them: does a block of threads go on until the row is done?",
+                          most);
     return false;
 }
 
 /* A weight after Muon's steps, if the decay alone changed it. */
 static double decayed(const Answer *answer, size_t i) {
     const GoldenCase *golden = answer->golden;
-    double rate = tensor_get(golden_input(golden, "rate"), 0), decay = tensor_get(golden_input(golden, "decay"), 0);
+    double rate = tensor_get(golden_input(golden, "rate"), 0),
+           decay = tensor_get(golden_input(golden, "decay"), 0);
     return tensor_get(golden_input(golden, "weight"), i) *
            pow(1 - rate * decay, (double)golden_input(golden, "gradient")->shape[0]);
 }
@@ -251,7 +323,8 @@ static double decayed(const Answer *answer, size_t i) {
 /* A matrix of one row, or of one column, has a single direction, and a step along it. */
 static bool has_one_direction(const Answer *answer) {
     const size_t *shape = answer->golden->expected.shape;
-    return tensor_get(golden_input(answer->golden, "of"), 0) == 0 && (shape[0] == 1 || shape[1] == 1);
+    return tensor_get(golden_input(answer->golden, "of"), 0) == 0 &&
+           (shape[0] == 1 || shape[1] == 1);
 }
 
 static bool predict_length(const Answer *answer, const void *length, double predicted[]) {
@@ -263,8 +336,8 @@ static bool predict_length(const Answer *answer, const void *length, double pred
     return true;
 }
 
-/* The coefficients of Muon's iteration decide to which value it takes a singular value of 1. The longest step is
- * the most exact evidence. */
+/* The coefficients of Muon's iteration decide to which value it takes a singular value of 1. The
+ * longest step is the most exact evidence. */
 bool steps_by_another_length(const Evidence *evidence, char say[static DIAGNOSIS]) {
     double length = 1, longest = 0;
     if (strcmp(evidence->kernel->name, "muon") != 0) return false;
@@ -272,37 +345,48 @@ bool steps_by_another_length(const Evidence *evidence, char say[static DIAGNOSIS
         const Answer *answer = &evidence->answers[a];
         for (size_t i = 0; has_one_direction(answer) && i < answer->count; i++) {
             double rest = decayed(answer, i), step = answer->truth[i] - rest;
-            if (answer->wrong[i] && fabs(step) > longest)
-                longest = fabs(step), length = ((double)answer->got[i] - rest) / step;
+            if (answer->wrong[i] && fabs(step) > longest) {
+                longest = fabs(step);
+                length = ((double)answer->got[i] - rest) / step;
+            }
         }
     }
     return longest > 0 && is_always(evidence, predict_length, &length) &&
-           say_it(say, "Of a matrix of one row or one column your step is the right one times %.4g. Are the "
-                       "coefficients 3.4445, -4.7750 and 2.0315, or is a factor too many, or one missing?", length);
+           say_it(say,
+                  "Of a matrix of one row or one column your step is the right one times %.4g. Are "
+                  "the coefficients 3.4445, -4.7750 and 2.0315, or is a factor too many, or one "
+                  "missing?",
+                  length);
 }
 
 /* The largest of a softmax is 1 / sum: what its reciprocal has grown by was added to the sum. */
 static bool predict_larger_sum(const Answer *answer, const void *added, double predicted[]) {
     for (size_t start = 0; start < answer->count; start += answer->row) {
         double largest = 0;
-        for (size_t i = start; i < start + answer->row; i++) largest = fmax(largest, answer->truth[i]);
+        for (size_t i = start; i < start + answer->row; i++)
+            largest = fmax(largest, answer->truth[i]);
         for (size_t i = start; i < start + answer->row; i++)
             predicted[i] = answer->truth[i] / (1 + *(const double *)added * largest);
     }
     return true;
 }
 
-/* An epsilon, against a division by 0 that cannot be. It is found best where the sum is smallest. */
+/* An epsilon, against a division by 0 that cannot be. It is found best where the sum is smallest.
+ */
 bool adds_to_the_sum(const Evidence *evidence, char say[static DIAGNOSIS]) {
     double added = 0, largest = 0;
     if (strcmp(evidence->kernel->name, "softmax") != 0) return false;
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
         for (size_t i = 0; i < answer->count; i++)
-            if (answer->wrong[i] && answer->truth[i] > largest)
-                largest = answer->truth[i], added = 1 / (double)answer->got[i] - 1 / largest;
+            if (answer->wrong[i] && answer->truth[i] > largest) {
+                largest = answer->truth[i];
+                added = 1 / (double)answer->got[i] - 1 / largest;
+            }
     }
     return added > 0 && is_always(evidence, predict_larger_sum, &added) &&
-           say_it(say, "Your sum has about %.0e added, so that no row sums to 1. It is 1 or more, as e^(max - max) is: "
-                       "there is no 0 to guard against.", added);
+           say_it(say,
+                  "Your sum has about %.0e added, so that no row sums to 1. It is 1 or more, as "
+                  "e^(max - max) is: there is no 0 to guard against.",
+                  added);
 }

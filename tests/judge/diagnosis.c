@@ -16,14 +16,16 @@ char *number_text(char text[static NUMBER_TEXT], int digits, double number) {
 
 static const Tensor *output_of_mistake(const GoldenCase *golden_case, const char *name) {
     for (int i = 0; i < golden_case->known_mistake_count; i++)
-        if (strcmp(golden_case->known_mistake[i].name, name) == 0) return &golden_case->known_mistake[i];
+        if (strcmp(golden_case->known_mistake[i].name, name) == 0)
+            return &golden_case->known_mistake[i];
     return NULL;
 }
 
 /* The NaN marks of the sandbox are never a mistake's own NaN. */
 static bool bears_a_mark(const Answer *answer) {
     for (size_t i = 0; i < answer->count; i++)
-        if (shows_out_before(answer, i) || shows_around_inputs(answer, i) || shows_what_is_unset(answer, i))
+        if (shows_out_before(answer, i) || shows_around_inputs(answer, i) ||
+            shows_what_is_unset(answer, i))
             return true;
     return false;
 }
@@ -40,8 +42,10 @@ static bool is_output_of(const Answer *answer, const Tensor *mistake) {
 /* The evidence for a known mistake, and against it. */
 typedef struct {
     Diagnosis diagnosis;
-    int failing, storing; /* cases that fail and store any mistake; of them, those that store this one */
-    size_t numbers;       /* that it explains, 0, NaN and infinity apart: they look the same whatever their cause */
+    int failing,
+        storing;    /* cases that fail and store any mistake; of them, those that store this one */
+    size_t numbers; /* that it explains, 0, NaN and infinity apart: they look the same whatever
+                       their cause */
 } Explanation;
 
 static size_t count_telling(const Answer *answer) {
@@ -80,7 +84,8 @@ static bool is_convincing(const Explanation *of) {
     return is_clear || ((all || most) && of->numbers >= SOME_NUMBERS);
 }
 
-/* Each case that a mistake explains speaks for it, each that it does not against it, half as much. */
+/* Each case that a mistake explains speaks for it, each that it does not against it, half as much.
+ */
 static bool better(Diagnosis a, Diagnosis b) {
     int left = 3 * a.matched - a.stored, right = 3 * b.matched - b.stored;
     return left > right || (left == right && a.matched > b.matched);
@@ -99,7 +104,8 @@ static Explanation best_known_mistake(const Evidence *evidence) {
             const char *mistake = evidence->answers[a].golden->known_mistake[t].name;
             if (is_stored_before(evidence, a, mistake)) continue;
             Explanation other = explain(evidence, mistake);
-            if (is_convincing(&other) && (!best.diagnosis.known_mistake || better(other.diagnosis, best.diagnosis)))
+            if (is_convincing(&other) &&
+                (!best.diagnosis.known_mistake || better(other.diagnosis, best.diagnosis)))
                 best = other;
         }
     return best;
@@ -109,31 +115,54 @@ static Explanation best_known_mistake(const Evidence *evidence) {
 
 /* Rules that are certain come before those that are only likely. */
 static Rule *const certain[] = {
-    shows_a_mark, is_another_known_output, reads_another_head, scales_the_scores, fails_after_some_steps,
+    shows_a_mark,      is_another_known_output, reads_another_head,
+    scales_the_scores, fails_after_some_steps,
 };
 static Rule *const likely[] = {
-    begins_at_a_stage, leaves_numbers_unwritten, keeps_the_wrong_tokens, changes_the_logits,
-    misplaces_a_mask, comes_to_nothing, is_rounded_otherwise, adds_to_the_sum, steps_by_another_length,
-    sums_the_first_alone, loses_digits_in_long_sums, is_multiplied, is_added_to, is_an_approximation,
-    fails_where_keys_came_before, sees_other_keys, is_wrong_for_special_numbers, overflows,
-    is_wrong_in_one_place, is_partly_an_input, fails_where_vectors_do_not_fit,
-    is_multiplied_by_rows, is_added_to_by_rows,
-    is_less_exact, fails_where_it_is_long,
+    begins_at_a_stage,
+    leaves_numbers_unwritten,
+    keeps_the_wrong_tokens,
+    changes_the_logits,
+    misplaces_a_mask,
+    comes_to_nothing,
+    is_rounded_otherwise,
+    adds_to_the_sum,
+    steps_by_another_length,
+    sums_the_first_alone,
+    loses_digits_in_long_sums,
+    is_multiplied,
+    is_added_to,
+    is_an_approximation,
+    fails_where_keys_came_before,
+    sees_other_keys,
+    is_wrong_for_special_numbers,
+    overflows,
+    is_wrong_in_one_place,
+    is_partly_an_input,
+    fails_where_vectors_do_not_fit,
+    is_multiplied_by_rows,
+    is_added_to_by_rows,
+    is_less_exact,
+    fails_where_it_is_long,
 };
 enum { CERTAIN = sizeof certain / sizeof *certain, LIKELY = sizeof likely / sizeof *likely };
 
-static bool follow(size_t count, Rule *const rules[count], const Evidence *evidence, char say[static DIAGNOSIS]) {
+static bool follow(size_t count, Rule *const rules[count], const Evidence *evidence,
+                   char say[static DIAGNOSIS]) {
     for (size_t r = 0; r < count; r++)
         if (rules[r](evidence, say)) return true;
     return false;
 }
 
 /* Most cases that store it must fail: a case that passes is not this mistake. */
-static bool is_spoken_against(const Explanation *of) { return of->diagnosis.matched * 2 <= of->diagnosis.stored; }
+static bool is_spoken_against(const Explanation *of) {
+    return of->diagnosis.matched * 2 <= of->diagnosis.stored;
+}
 
 /* A mistake that leaves cases unexplained, or that most cases speak against, yields to a rule that
  * is certain: what is x unchanged is also x turned by 0. */
-Diagnosis diagnose(const Kernel *kernel, const Golden *golden, int count, const Verdict verdicts[]) {
+Diagnosis diagnose(const Kernel *kernel, const Golden *golden, int count,
+                   const Verdict verdicts[]) {
     Evidence evidence = evidence_of(kernel, count, verdicts);
     Explanation best = best_known_mistake(&evidence);
     Diagnosis found = best.diagnosis;

@@ -6,9 +6,10 @@
 #include "tests/judge/verify.h"
 
 typedef struct {
-    const char *known_mistake; /* the stored one that explains most of the failing outputs; or NULL */
-    int matched, stored;       /* cases: whose output is that mistake's, that store it */
-    char advice[DIAGNOSIS];    /* about it, or what else can be said; "" if that is nothing */
+    const char
+        *known_mistake;     /* the stored one that explains most of the failing outputs; or NULL */
+    int matched, stored;    /* cases: whose output is that mistake's, that store it */
+    char advice[DIAGNOSIS]; /* about it, or what else can be said; "" if that is nothing */
 } Diagnosis;
 
 Diagnosis diagnose(const Kernel *kernel, const Golden *golden, int count, const Verdict verdicts[]);

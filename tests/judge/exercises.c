@@ -19,9 +19,11 @@ static const Exercise exercises[] = {
     {"10_tokenizer", {"pair_counts", "merge_pair", "bpe_merge"}},
     {"11_generation", {"temperature", "top_k", "min_p", "repetition_penalty", "top_p"}},
     {"12_speed", {"linear"}},
-    {"13_quantization", {"dequantize_q8_0", "quantize_q8_0", "dequantize_q4_0", "dot_q4_0", "dequantize_q4_k"}},
+    {"13_quantization",
+     {"dequantize_q8_0", "quantize_q8_0", "dequantize_q4_0", "dot_q4_0", "dequantize_q4_k"}},
     {"15_tensor_parallel",
-     {"shard_columns", "shard_rows", "shard_heads", "vocabulary_embedding", "parallel_feed_forward"}},
+     {"shard_columns", "shard_rows", "shard_heads", "vocabulary_embedding",
+      "parallel_feed_forward"}},
     {"16_backward",
      {"linear_backward", "swiglu_backward", "rms_norm_backward", "softmax_backward",
       "grouped_query_attention_backward"}},
@@ -33,8 +35,10 @@ const Exercise *exercise_at(int index) { return index < EXERCISES ? &exercises[i
 
 const Exercise *exercise_numbered(const char *number) {
     for (int e = 0; e < EXERCISES; e++)
-        if (strtol(number, NULL, 10) == strtol(exercises[e].chapter, NULL, 10)) return &exercises[e];
-    fail("there is no exercise %s: they are 01 to %.2s, one a chapter", number, exercises[EXERCISES - 1].chapter);
+        if (strtol(number, NULL, 10) == strtol(exercises[e].chapter, NULL, 10))
+            return &exercises[e];
+    fail("there is no exercise %s: they are 01 to %.2s, one a chapter", number,
+         exercises[EXERCISES - 1].chapter);
 }
 
 int task_count(const Exercise *exercise) {
@@ -48,18 +52,22 @@ int task_count(const Exercise *exercise) {
 static void task_row(Table *table, const Exercise *exercise, int t, const Judgement *judgement) {
     char name[20] = "challenge", cases[32] = "";
     if (t + 1 < task_count(exercise)) snprintf(name, sizeof name, "task %d", t + 1);
-    if (judgement->status != NOT_IMPLEMENTED && judgement->status != ANOTHER_FUNCTION && judgement->status != THE_COURSES_OWN)
+    if (judgement->status != NOT_IMPLEMENTED && judgement->status != ANOTHER_FUNCTION &&
+        judgement->status != THE_COURSES_OWN)
         snprintf(cases, sizeof cases, "%d of %d", judgement->passed, judgement->golden.count);
     table_row(table, "%s|%s|%s%s|%s", name, exercise->tasks[t], status_name(judgement->status),
               judgement->status == NOT_IMPLEMENTED ? " yet" : "", cases);
 }
 
 /* The file and the number are all that is needed to go on. */
-static void next_step(const Exercise *exercise, const char *source, const char *task, bool is_wrong) {
+static void next_step(const Exercise *exercise, const char *source, const char *task,
+                      bool is_wrong) {
     if (!task && exercise + 1 < exercises + EXERCISES)
         printf("All of it is right. Next: chapters/%s/README.md\n", exercise[1].chapter);
     else if (!task) printf("All of it is right. That was the last chapter: build/llama --help\n");
-    else printf("Next: %s %s in %s, then give the same command again.\n", is_wrong ? "mend" : "write", task, source);
+    else
+        printf("Next: %s %s in %s, then give the same command again.\n",
+               is_wrong ? "mend" : "write", task, source);
 }
 
 /* True if the reader's function of this name calls the other one. */
@@ -68,15 +76,18 @@ static bool calls(const char *source, const char *name, const char *other) {
     for (const char *at = source; (at = strstr(at, name)); at++) {
         const char *body = at + strcspn(at, "{;"), *end = *body == '{' ? strstr(body, "\n}") : NULL;
         for (const char *call = body; end && (call = strstr(call + 1, other)) && call < end;)
-            if (call[length] == '(' && !isalnum((unsigned char)call[-1]) && call[-1] != '_') return true;
+            if (call[length] == '(' && !isalnum((unsigned char)call[-1]) && call[-1] != '_')
+                return true;
     }
     return false;
 }
 
 /* A function that fails may be right, and call one that does nothing yet. */
-static void what_it_calls(const Exercise *exercise, const char *source, int wrong, const Judgement judgements[]) {
+static void what_it_calls(const Exercise *exercise, const char *source, int wrong,
+                          const Judgement judgements[]) {
     for (int t = 0; source && t < task_count(exercise); t++)
-        if (judgements[t].status == NOT_IMPLEMENTED && calls(source, exercise->tasks[wrong], exercise->tasks[t]))
+        if (judgements[t].status == NOT_IMPLEMENTED &&
+            calls(source, exercise->tasks[wrong], exercise->tasks[t]))
             printf("  It calls %s, which is not written yet.\n", exercise->tasks[t]);
 }
 
@@ -104,7 +115,10 @@ bool show_progress(const Exercise *exercise, Library *library, const char *sourc
     printf("Chapter %.2s, %s: %d of %d tasks solved\n", exercise->chapter, source, solved, count);
     table_print(&table, stdout);
     what_hides(count, judgements);
-    if (wrong >= 0) putchar('\n'), judgement_print(&judgements[wrong], source);
+    if (wrong >= 0) {
+        putchar('\n');
+        judgement_print(&judgements[wrong], source);
+    }
     if (wrong >= 0) what_it_calls(exercise, library_source(library), wrong, judgements);
     putchar('\n');
     int next = wrong >= 0 ? wrong : missing;

@@ -1,4 +1,5 @@
-/* The exercises: which kernels a chapter asks its reader to write. Each task is judged as any kernel is. */
+/* The exercises: which kernels a chapter asks its reader to write. Each task is judged as any
+ * kernel is. */
 #ifndef VERIFY_EXERCISES_H
 #define VERIFY_EXERCISES_H
 
@@ -7,16 +8,17 @@
 enum { MOST_TASKS = 5 };
 
 typedef struct {
-    const char *chapter;           /* "05_rope": the file is chapters/05_rope/exercise.c */
-    const char *tasks[MOST_TASKS]; /* kernels, in the order of the file; the last is the challenge */
+    const char *chapter; /* "05_rope": the file is chapters/05_rope/exercise.c */
+    const char
+        *tasks[MOST_TASKS]; /* kernels, in the order of the file; the last is the challenge */
 } Exercise;
 
-const Exercise *exercise_at(int index);                 /* NULL past the last */
-const Exercise *exercise_numbered(const char *number);  /* of chapter "04", or "4"; or fail() */
+const Exercise *exercise_at(int index);                /* NULL past the last */
+const Exercise *exercise_numbered(const char *number); /* of chapter "04", or "4"; or fail() */
 int task_count(const Exercise *exercise);
 
-/* Prints how far the library's author is: a line a task, the report of the first that is wrong, what to do next.
- * `source` is the file's name. True if every task is solved. */
+/* Prints how far the library's author is: a line a task, the report of the first that is wrong,
+ * what to do next. `source` is the file's name. True if every task is solved. */
 bool show_progress(const Exercise *exercise, Library *library, const char *source);
 
 #endif

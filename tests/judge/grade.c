@@ -108,7 +108,8 @@ static int is_c_file(const struct dirent *entry) {
 static void compiler_error(char diagnosis[static DIAGNOSIS]) {
     char line[DIAGNOSIS] = "the compiler gives up without a word";
     FILE *file = fopen("errors", "r");
-    while (file && !strstr(line, "error: ") && fgets(line, sizeof line, file)) {}
+    while (file && !strstr(line, "error: ") && fgets(line, sizeof line, file)) {
+    }
     if (file) fclose(file);
     line[strcspn(line, "\n")] = '\0';
     const char *name = line, *place = strstr(line, ".c:");
@@ -223,8 +224,7 @@ static void cut_short(Result *result, KernelStatus kernel_status, const char *di
     for (int g = result->judging; g < result->count; g++) {
         Grade *grade = &result->grades[g];
         grade->status = kernel_status;
-        if (grade->kernel == culprit)
-            snprintf(grade->diagnosis, DIAGNOSIS, "%s", diagnosis);
+        if (grade->kernel == culprit) snprintf(grade->diagnosis, DIAGNOSIS, "%s", diagnosis);
         else
             snprintf(grade->diagnosis, DIAGNOSIS, "not tried: %s %.400s", culprit->name, diagnosis);
     }
@@ -270,7 +270,10 @@ static bool over(Submission *submission) {
     const volatile Result *result = submission->result;
     siginfo_t ended = {0};
     int step = (int)result->stage * MOST_GRADES + result->judging;
-    if (step != submission->step) submission->step = step, submission->since = seconds();
+    if (step != submission->step) {
+        submission->step = step;
+        submission->since = seconds();
+    }
     /* It stays a zombie, and so its group keeps its number. */
     waitid(P_PID, (id_t)submission->process, &ended, WEXITED | WNOHANG | WNOWAIT);
     bool in_time = seconds() - submission->since < FOR_A_STEP * call_time_limit;
@@ -291,11 +294,16 @@ static void grade_submissions(int count, Submission submissions[count], int jobs
     const char *temporary = getenv("TMPDIR");
     snprintf(scratch, sizeof scratch, "%s/llama-grade-XXXXXX", temporary ? temporary : "/tmp");
     if (!mkdtemp(scratch)) fail("cannot make the folder %s: %s", scratch, strerror(errno));
-    signal(SIGINT, on_interrupt), signal(SIGTERM, on_interrupt), signal(SIGHUP, on_interrupt);
+    signal(SIGINT, on_interrupt);
+    signal(SIGTERM, on_interrupt);
+    signal(SIGHUP, on_interrupt);
     for (int next = 0, done = 0, shown = -1, running = 0; done < count && !interrupted;) {
         for (; next < count && running < jobs; next++, running++) start(&submissions[next], next);
         for (int s = 0; s < next; s++)
-            if (submissions[s].process > 0 && over(&submissions[s])) done++, running--;
+            if (submissions[s].process > 0 && over(&submissions[s])) {
+                done++;
+                running--;
+            }
         if (done != shown) progress_bar((size_t)done, (size_t)count, "%d of %d", done, count);
         shown = done;
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
@@ -422,7 +430,8 @@ static int find_submissions(const char *folder, const Result *begin, Submission 
         *next->result = *begin;
         count++;
     }
-    free(entries), free(whole);
+    free(entries);
+    free(whole);
     if (count == 0)
         fail("%s holds no submissions: NAME.c files, or folders with C files in them", folder);
     return count;
@@ -433,9 +442,8 @@ int main(int argc, char **argv) {
     char limits[200];
     snprintf(limits, sizeof limits,
              "so long a case, or loading, may use the processor, and %d times so long compiling; "
-             "on the clock, "
-             "for others are busy, too, a case may take %d times that, compiling or a task in all "
-             "%d times: 10",
+             "on the clock, for others are busy, too, a case may take %d times that, compiling or "
+             "a task in all %d times: 10",
              TO_COMPILE, ON_THE_CLOCK, FOR_A_STEP);
     const Option options[] = {
         {"exercise", "NN",
@@ -445,12 +453,11 @@ int main(int argc, char **argv) {
         {"timeout|seconds", "N", limits, &limit},
         {"jobs", "N", "so many submissions at a time: 2", &jobs},
     };
-    int rest = parse_options(
-        argc, argv, "FOLDER [options]",
-        "Compiles and judges every submission in a folder: NAME.c files, and folders with C files "
-        "in them.\n"
-        "Exit status 0 only if all are right.",
-        4, options);
+    int rest = parse_options(argc, argv, "FOLDER [options]",
+                             "Compiles and judges every submission in a folder: NAME.c files, and "
+                             "folders with C files in them.\n"
+                             "Exit status 0 only if all are right.",
+                             4, options);
     if (rest >= argc) usage_error("name the folder of the submissions");
     if (rest + 1 < argc) usage_error("%s: one folder at a time", argv[rest + 1]);
     call_time_limit = (unsigned)option_number("timeout", limit, 1, 3600);
@@ -463,7 +470,10 @@ int main(int argc, char **argv) {
     grade_submissions(count, submissions, jobs_at_a_time);
     int right = print_table(count, submissions);
     printf("%d of %d right\n", right, count);
-    if (csv) write_csv(csv, exercise, count, submissions), printf("Each task by itself: %s\n", csv);
+    if (csv) {
+        write_csv(csv, exercise, count, submissions);
+        printf("Each task by itself: %s\n", csv);
+    }
     for (int s = 0; s < count; s++) free(submissions[s].result);
     free(submissions);
     return right == count ? 0 : 1;

@@ -1,7 +1,8 @@
-/* Linked into a reader's library by `make verify`, where the compiler and the linker can: arrays from its heap (--wrap)
- * end at a forbidden page, and are forbidden once they are freed; an index beyond an array that it declares
- * (-fsanitize=bounds) and what overran its stack (-fstack-protector) are told in words. The sandbox asks for the words
- * by the two llama_guard_ names.
+/* Linked into a reader's library by `make verify`, where the compiler and the linker can: arrays
+ * from its heap (--wrap) end at a forbidden page, and are forbidden once they are freed; an index
+ * beyond an array that it declares
+ * (-fsanitize=bounds) and what overran its stack (-fstack-protector) are told in words. The sandbox
+ * asks for the words by the two llama_guard_ names.
  *
  *     | data's first page … canary | data | up to an alignment of canary | forbidden | */
 #include <errno.h>
@@ -29,7 +30,10 @@ static int block_count;
 static char trouble[256];
 
 static volatile int taken; /* threads allocate, too */
-static void lock(void) { while (__atomic_exchange_n(&taken, 1, __ATOMIC_ACQUIRE)) {} }
+static void lock(void) {
+    while (__atomic_exchange_n(&taken, 1, __ATOMIC_ACQUIRE)) {
+    }
+}
 static void unlock(void) { __atomic_store_n(&taken, 0, __ATOMIC_RELEASE); }
 
 /* As floats, NaNs that the workbench knows: whoever reads them shows it. */
@@ -44,7 +48,8 @@ static bool alive(const char *from, const char *end) {
 }
 
 static void *allocate_before_a_forbidden_page(size_t alignment, size_t bytes) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (bytes + alignment - 1) / alignment * alignment;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE),
+           whole = (bytes + alignment - 1) / alignment * alignment;
     size_t page_bytes = (whole + page - 1) / page * page + page;
     if (block_count == MOST_BLOCKS || whole < bytes || alignment > page) return NULL;
     char *pages = mmap(NULL, page_bytes + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -66,11 +71,14 @@ static Block *block_at(const void *data) {
 }
 
 static void check(const Block *block) {
-    if (!block->freed && !trouble[0] && !alive(block->data + block->bytes, block->pages + block->page_bytes))
-        snprintf(trouble, sizeof trouble, "overran: wrote past the end of an array of %zu bytes from the heap",
+    if (!block->freed && !trouble[0] &&
+        !alive(block->data + block->bytes, block->pages + block->page_bytes))
+        snprintf(trouble, sizeof trouble,
+                 "overran: wrote past the end of an array of %zu bytes from the heap",
                  block->bytes);
     if (!block->freed && !trouble[0] && !alive(block->pages, block->data))
-        snprintf(trouble, sizeof trouble, "overran: wrote before an array of %zu bytes from the heap", block->bytes);
+        snprintf(trouble, sizeof trouble,
+                 "overran: wrote before an array of %zu bytes from the heap", block->bytes);
 }
 
 static _Noreturn void give_up(const char *why) {
@@ -108,7 +116,10 @@ void *__wrap_realloc(void *data, size_t bytes) {
     const Block *block = data ? block_at(data) : NULL;
     if (data && !block) return __real_realloc(data, bytes);
     void *moved = __wrap_malloc(bytes);
-    if (moved && block) memcpy(moved, data, bytes < block->bytes ? bytes : block->bytes), __wrap_free(data);
+    if (moved && block) {
+        memcpy(moved, data, bytes < block->bytes ? bytes : block->bytes);
+        __wrap_free(data);
+    }
     return moved;
 }
 
@@ -120,13 +131,17 @@ int __wrap_posix_memalign(void **data, size_t alignment, size_t bytes) {
 
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
     void *data;
-    int error = __wrap_posix_memalign(&data, alignment < sizeof data ? sizeof data : alignment, bytes);
+    int error =
+        __wrap_posix_memalign(&data, alignment < sizeof data ? sizeof data : alignment, bytes);
     return error ? (errno = error, NULL) : data;
 }
 
-_Noreturn void __stack_chk_fail(void) { give_up("overran: wrote past the end of an array on its stack"); }
+_Noreturn void __stack_chk_fail(void) {
+    give_up("overran: wrote past the end of an array on its stack");
+}
 
-/* The compiler's data about an index that is beyond its array. Source: compiler-rt/lib/ubsan/ubsan_handlers.h. */
+/* The compiler's data about an index that is beyond its array. Source:
+ * compiler-rt/lib/ubsan/ubsan_handlers.h. */
 typedef struct {
     uint16_t kind, information;
     char name[]; /* 'float [64]' */
@@ -141,7 +156,8 @@ typedef struct {
 _Noreturn void __ubsan_handle_out_of_bounds(const OutOfBounds *data, intptr_t index) {
     const char *slash = strrchr(data->file, '/');
     snprintf(trouble, sizeof trouble, "went out of bounds: %s, line %u: index %jd of %s",
-             slash ? slash + 1 : data->file, (unsigned)data->line, (intmax_t)index, data->array->name);
+             slash ? slash + 1 : data->file, (unsigned)data->line, (intmax_t)index,
+             data->array->name);
     __builtin_trap();
 }
 
@@ -173,10 +189,13 @@ const char *llama_guard_explains(const void *address) {
         size_t all = block->page_bytes + (size_t)sysconf(_SC_PAGESIZE);
         if (at < block->pages || at >= block->pages + all) continue;
         if (block->freed)
-            snprintf(trouble, sizeof trouble, "went out of bounds: it uses an array from the heap after free");
-        else snprintf(trouble, sizeof trouble,
-                      "went out of bounds: %td bytes past the end of an array of %zu bytes from the heap",
-                      at - block->data - (ptrdiff_t)block->bytes, block->bytes);
+            snprintf(trouble, sizeof trouble,
+                     "went out of bounds: it uses an array from the heap after free");
+        else
+            snprintf(
+                trouble, sizeof trouble,
+                "went out of bounds: %td bytes past the end of an array of %zu bytes from the heap",
+                at - block->data - (ptrdiff_t)block->bytes, block->bytes);
         return trouble;
     }
     return NULL;

@@ -4,11 +4,11 @@
 #include <string.h>
 
 const Kernel *kernel_at(int index) {
-    static const Kernel *const chapters[] = {common_kernels, normalization_kernels, activation_kernels,
-                                             feed_forward_kernels, rope_kernels, attention_kernels,
-                                             decoder_kernels, tokenizer_kernels, generation_kernels,
-                                             quantization_kernels, parallel_kernels, backward_kernels,
-                                             training_kernels};
+    static const Kernel *const chapters[] = {
+        common_kernels,     normalization_kernels, activation_kernels, feed_forward_kernels,
+        rope_kernels,       attention_kernels,     decoder_kernels,    tokenizer_kernels,
+        generation_kernels, quantization_kernels,  parallel_kernels,   backward_kernels,
+        training_kernels};
     for (size_t c = 0; c < sizeof chapters / sizeof *chapters; c++)
         for (const Kernel *kernel = chapters[c]; kernel->name; kernel++)
             if (index-- == 0) return kernel;
@@ -47,15 +47,17 @@ size_t extent(Random *random, Size size, int low, int high, size_t medium, size_
 
 static void unpack_linear(Function kernel, const Call *c) {
     AS(linear, kernel)(dimension(c, "x", 0), dimension(c, "x", 1), dimension(c, "weight", 0), output(c),
-                       argument(c, "x"), argument(c, "weight"), argument(c, "bias"));
+           argument(c, "x"), argument(c, "weight"), argument(c, "bias"));
 }
 
 static void random_linear(Call *call, Random *random, Size size) {
     size_t rows = extent(random, size, 1, 5, 35, size == LARGE ? 1 : 64);
-    size_t in = extent(random, size, 1, 70, 1031, 4096), out = extent(random, size, 1, 70, 517, 4096);
+    size_t in = extent(random, size, 1, 70, 1031, 4096),
+           out = extent(random, size, 1, 70, 517, 4096);
     random_input(call, random, "x", 2, SHAPE(rows, in));
     random_input(call, random, "weight", 2, SHAPE(out, in));
-    if (size != SMALL || random_between(random, 0, 1)) random_input(call, random, "bias", 1, SHAPE(out));
+    if (size != SMALL || random_between(random, 0, 1))
+        random_input(call, random, "bias", 1, SHAPE(out));
     call_output(call, F32, 2, SHAPE(rows, out));
 }
 

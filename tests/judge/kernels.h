@@ -1,22 +1,25 @@
-/* The registry: every kernel that the course defines by name, and how to call it. The tests, the workbench and
- * the benchmark all read it. A chapter's kernels are one file beside this one, NN_name.c, and one golden script.
+/* The registry: every kernel that the course defines by name, and how to call it. The tests, the
+ * workbench and the benchmark all read it. A chapter's kernels are one file beside this one,
+ * NN_name.c, and one golden script.
  *
- * Kernels of one signature are a family: one function unpacks a call into C arguments, one makes random calls. */
+ * Kernels of one signature are a family: one function unpacks a call into C arguments, one makes
+ * random calls. */
 #ifndef VERIFY_KERNELS_H
 #define VERIFY_KERNELS_H
 
 #include "common/random.h"
 #include "tests/judge/sandbox.h"
 
-/* Random calls come small or medium, to compare kernels on, or as large as in a Llama, to time them on. Far are those
- * whose last token has thousands before it, where a kernel minds; elsewhere they are small. */
+/* Random calls come small or medium, to compare kernels on, or as large as in a Llama, to time them
+ * on. Far are those whose last token has thousands before it, where a kernel minds; elsewhere they
+ * are small. */
 typedef enum { SMALL, MEDIUM, FAR, LARGE, LARGE_PREFILL } Size;
 
 /* A call that a kernel must not answer: it ends the program, as fail() does. */
 typedef struct {
     const char *words; /* "a full cache": what it is */
     void (*call)(Call *call);
-    bool is_asked;     /* the exercise asks for it: not to refuse is wrong. Otherwise it is only told */
+    bool is_asked; /* the exercise asks for it: not to refuse is wrong. Otherwise it is only told */
 } Refusal;
 
 typedef struct {
@@ -26,11 +29,12 @@ typedef struct {
     Function fast; /* the same in 12_speed; NULL: there is none */
     Unpack *unpack;
     void (*random_call)(Call *call, Random *random, Size size);
-    bool pointwise;                          /* judged element by element: no sum mixes them */
-    const char *in_place[2];                 /* the inputs that its output may be laid over, by the contract */
-    const Refusal *refusals;                 /* what the contract says that it refuses; the last has no words */
-    double (*operations)(const Call *call);  /* floating-point operations, where they may be the limit; or NULL */
-    bool has_prefill;                        /* random_call knows LARGE_PREFILL */
+    bool pointwise;          /* judged element by element: no sum mixes them */
+    const char *in_place[2]; /* the inputs that its output may be laid over, by the contract */
+    const Refusal *refusals; /* what the contract says that it refuses; the last has no words */
+    double (*operations)(
+        const Call *call); /* floating-point operations, where they may be the limit; or NULL */
+    bool has_prefill;      /* random_call knows LARGE_PREFILL */
 } Kernel;
 
 /* The kernels in the order of the chapters; NULL past the last. */
@@ -38,17 +42,21 @@ const Kernel *kernel_at(int index);
 const Kernel *kernel_named(const char *name); /* NULL if there is none */
 
 /* For a chapter's file: its array ends with an empty entry. */
-extern const Kernel common_kernels[], normalization_kernels[], activation_kernels[], feed_forward_kernels[],
-    rope_kernels[], attention_kernels[], decoder_kernels[], tokenizer_kernels[], generation_kernels[],
-    quantization_kernels[], parallel_kernels[], backward_kernels[], training_kernels[];
+extern const Kernel common_kernels[], normalization_kernels[], activation_kernels[],
+    feed_forward_kernels[], rope_kernels[], attention_kernels[], decoder_kernels[],
+    tokenizer_kernels[], generation_kernels[], quantization_kernels[], parallel_kernels[],
+    backward_kernels[], training_kernels[];
 
-#define KERNEL(function, folder, family)                                                         \
-    .name = #function, .chapter = folder, .ours = (Function)function, .unpack = unpack_##family, \
+#define KERNEL(function, folder, family)                                                           \
+    .name = #function, .chapter = folder, .ours = (Function)function, .unpack = unpack_##family,   \
     .random_call = random_##family
-#define AS(type, kernel) ((__typeof__(type) *)(kernel)) /* a Function as what it is: of the type of that function */
-#define SHAPE(...) (const size_t[]){__VA_ARGS__}
+#define AS(type, kernel)                                                                           \
+    ((__typeof__(type) *)(kernel)) /* a Function as what it is: of the type of that function */
+#define SHAPE(...)                                                                                 \
+    (const size_t[]) { __VA_ARGS__ }
 
-void random_input(Call *call, Random *random, const char *name, int rank, const size_t shape[]); /* normal, F32 */
+void random_input(Call *call, Random *random, const char *name, int rank,
+                  const size_t shape[]); /* normal, F32 */
 void scalar_input(Call *call, const char *name, float value);
 void index_input(Call *call, const char *name, int64_t value);
 

@@ -1,4 +1,5 @@
-/* verify: is this kernel right, and if not, which mistake is it? See README.md, beside this file. */
+/* verify: is this kernel right, and if not, which mistake is it? See README.md, beside this file.
+ */
 #include "12_speed/machine_limits.h"
 #include "common/console.h"
 #include "common/error.h"
@@ -31,8 +32,8 @@ static void list_cases(const Kernel *kernel) {
     for (int c = 0; c < golden.count; c++) {
         char shape[SHAPE_TEXT];
         const GoldenCase *one = &golden.cases[c];
-        table_row(&table, "%s|%s|%s", one->name, shape_text(shape, one->expected.rank, one->expected.shape),
-                  one->sentence);
+        table_row(&table, "%s|%s|%s", one->name,
+                  shape_text(shape, one->expected.rank, one->expected.shape), one->sentence);
     }
     table_print(&table, stdout);
     golden_close(&golden);
@@ -69,8 +70,8 @@ static const GoldenCase *single_case(const Golden *golden, const Tensor *single,
     for (int c = 0; c < golden->count; c++) {
         if (!same_shape(&golden->cases[c].expected, single)) continue;
         if (found)
-            fail("a .npy file answers one case, and both %s and %s have its shape: add --case NAME", found->name,
-                 golden->cases[c].name);
+            fail("a .npy file answers one case, and both %s and %s have its shape: add --case NAME",
+                 found->name, golden->cases[c].name);
         found = &golden->cases[c];
     }
     if (!found) fail("a .npy file answers one case, and none has its shape: add --case NAME");
@@ -81,8 +82,9 @@ static const GoldenCase *single_case(const Golden *golden, const Tensor *single,
 static void check_names(const Golden *golden, const SafeTensors *file, const char *path) {
     for (int c = 0; c < golden->count; c++)
         if (safetensors_find(file, golden->cases[c].name)) return;
-    fail("%s: it has %s, and a tensor is to be named as its case is: build/verify %s --list names them", path,
-         file->count ? file->tensors[0].name : "nothing", golden->kernel);
+    fail("%s: it has %s, and a tensor is to be named as its case is: build/verify %s --list names "
+         "them",
+         path, file->count ? file->tensors[0].name : "nothing", golden->kernel);
 }
 
 static bool judge_outputs(const Kernel *kernel, const char *path, const char *case_name) {
@@ -91,14 +93,15 @@ static bool judge_outputs(const Kernel *kernel, const char *path, const char *ca
     Verdict *verdicts = xmalloc((size_t)golden.count * sizeof *verdicts);
     int count = 0;
     if (outputs.single.name) {
-        verdicts[count++] = verdict_of_output(kernel, single_case(&golden, &outputs.single, case_name),
-                                              &outputs.single);
+        verdicts[count++] = verdict_of_output(
+            kernel, single_case(&golden, &outputs.single, case_name), &outputs.single);
     } else {
         check_names(&golden, &outputs.file, path);
         for (int c = 0; c < golden.count; c++) {
             const GoldenCase *one = &golden.cases[c];
             if (case_name && strcmp(case_name, one->name) != 0) continue;
-            verdicts[count++] = verdict_of_output(kernel, one, safetensors_find(&outputs.file, one->name));
+            verdicts[count++] =
+                verdict_of_output(kernel, one, safetensors_find(&outputs.file, one->name));
         }
         if (count == 0) golden_case(&golden, case_name); /* says that there is no such case */
     }
@@ -141,7 +144,7 @@ static Timing time_kernel(const Subject *subject, Size size, char trouble[static
     return timing;
 }
 
-/* ------------------------------------------------------------------ the kernels that a command line means */
+/* -------------------------------------------------------- the kernels that a command line means */
 
 enum { MAX_KERNELS = 128 };
 
@@ -160,15 +163,18 @@ static int choose(Subject chosen[], const char *name, Library *library, const ch
     if (count == 0)
         fail("%s defines no %s: %s", library_path, name ? name : "kernel of this course",
              hides_a_kernel(library, only, why)
-                 ? why : "build/verify --list names the kernels, the chapters' headers their signatures");
+                 ? why
+                 : "build/verify --list names the kernels, the chapters' headers their signatures");
     return count;
 }
 
 /* Fewer bytes are read from a cache, where the memory's bandwidth is no limit. The bandwidth is
- * that of reading so much again and again: where a part of it stays in the cache, the limit is so much higher. */
+ * that of reading so much again and again: where a part of it stays in the cache, the limit is so
+ * much higher. */
 enum { LEAST_SHARE = SOME_MEMORY / 4 };
 
-static void bench_row(Table *table, const Subject *subject, Size size, double bandwidth, double peak) {
+static void bench_row(Table *table, const Subject *subject, Size size, double bandwidth,
+                      double peak) {
     const Kernel *kernel = subject->kernel;
     const char *name = kernel->name, *at = size == LARGE_PREFILL ? ", prefill" : "";
     char of_bandwidth[32] = "", of_peak[32] = "", beside[64] = "", trouble[TROUBLE];
@@ -176,18 +182,25 @@ static void bench_row(Table *table, const Subject *subject, Size size, double ba
     /* A plain kernel may be too slow for a long text, and the others are timed all the same. */
     if (isnan(timing.seconds)) {
         bool late = status_of(trouble) == DOES_NOT_COME_BACK;
-        table_row(table, "%s%s %s%s", name, at, trouble, late ? ": --timeout N gives it more time" : "");
+        table_row(table, "%s%s %s%s", name, at, trouble,
+                  late ? ": --timeout N gives it more time" : "");
         return;
     }
     if (timing.bytes >= LEAST_SHARE)
-        snprintf(of_bandwidth, sizeof of_bandwidth, "%.0f %%", 100 * timing.bytes / timing.seconds / bandwidth);
+        snprintf(of_bandwidth, sizeof of_bandwidth, "%.0f %%",
+                 100 * timing.bytes / timing.seconds / bandwidth);
     if (timing.operations)
-        snprintf(of_peak, sizeof of_peak, "%.0f %%", 100 * timing.operations / timing.seconds / peak);
+        snprintf(of_peak, sizeof of_peak, "%.0f %%",
+                 100 * timing.operations / timing.seconds / peak);
     if (subject->library) {
-        double ours = time_kernel(&(Subject){.kernel = kernel, .function = OURS(kernel)}, size, trouble).seconds;
-        if (!isnan(ours)) snprintf(beside, sizeof beside, "%.2f|%.2f×", ours * 1e3, ours / timing.seconds);
+        double ours =
+            time_kernel(&(Subject){.kernel = kernel, .function = OURS(kernel)}, size, trouble)
+                .seconds;
+        if (!isnan(ours))
+            snprintf(beside, sizeof beside, "%.2f|%.2f×", ours * 1e3, ours / timing.seconds);
     }
-    table_row(table, "%s%s|%.3g|%s|%s|%s", name, at, timing.seconds * 1e3, of_bandwidth, of_peak, beside);
+    table_row(table, "%s%s|%.3g|%s|%s|%s", name, at, timing.seconds * 1e3, of_bandwidth, of_peak,
+              beside);
 }
 
 static double read_some(int threads) { return read_bandwidth(threads, LEAST_SHARE); }
@@ -196,8 +209,8 @@ static double read_some(int threads) { return read_bandwidth(threads, LEAST_SHAR
 static void bench(int count, const Subject chosen[]) {
     int threads = thread_count();
     double bandwidth = measure_apart(read_some, threads), peak = measure_apart(fma_peak, threads);
-    printf("%d thread%s: memory is read at %.1f GB/s, FMA peak is %.0f GFLOP/s. (What is under %d MB has no share of "
-           "the bandwidth: a cache may have room for it.)\n",
+    printf("%d thread%s: memory is read at %.1f GB/s, FMA peak is %.0f GFLOP/s. (What is under %d "
+           "MB has no share of the bandwidth: a cache may have room for it.)\n",
            threads, threads == 1 ? "" : "s", bandwidth / 1e9, peak / 1e9, LEAST_SHARE >> 20);
     Table table = {0};
     bool readers = count && chosen[0].library;
@@ -205,7 +218,8 @@ static void bench(int count, const Subject chosen[]) {
               readers ? "|the chapter's|speed beside it" : "|");
     for (int i = 0; i < count; i++) {
         bench_row(&table, &chosen[i], LARGE, bandwidth, peak);
-        if (chosen[i].kernel->has_prefill) bench_row(&table, &chosen[i], LARGE_PREFILL, bandwidth, peak);
+        if (chosen[i].kernel->has_prefill)
+            bench_row(&table, &chosen[i], LARGE_PREFILL, bandwidth, peak);
     }
     table_print(&table, stdout);
 }
@@ -215,8 +229,10 @@ static bool judge_all(int count, const Subject chosen[], const char *source) {
     int passed = 0, judged = 0;
     for (int i = 0; i < count; i++) {
         if (i) putchar('\n');
-        KernelStatus kernel_status = judge_subject(&chosen[i], source ? source : chosen[i].kernel->chapter);
-        passed += kernel_status == RIGHT, judged += kernel_status != ANOTHER_FUNCTION;
+        KernelStatus kernel_status =
+            judge_subject(&chosen[i], source ? source : chosen[i].kernel->chapter);
+        passed += kernel_status == RIGHT;
+        judged += kernel_status != ANOTHER_FUNCTION;
     }
     if (judged > 1) printf("\n%d of %d kernels pass\n", passed, judged);
     return passed == judged && judged > 0;
@@ -239,31 +255,41 @@ static void export_inputs_of(const char *name, const char *path) {
 }
 
 int main(int argc, char **argv) {
-    const char *library = NULL, *outputs = NULL, *one_case = NULL, *inputs = NULL, *timed = NULL, *listed = NULL,
-        *number = NULL, *limit = "10";
+    const char *library = NULL, *outputs = NULL, *one_case = NULL, *inputs = NULL, *timed = NULL,
+               *listed = NULL, *number = NULL, *limit = "10";
     const Option options[] = {
         {"list", NULL, "name the kernels, or the cases of one", &listed},
         {"library", "FILE.so", "judge the kernels that this shared library defines", &library},
-        {"exercise", "NN", "with --library: how far chapter NN's exercise is, and what to do next", &number},
-        {"timeout|seconds", "N", "give a case up that takes longer, and a kernel whose cases do; 10 if not given", &limit},
-        {"export-inputs|export", "FILE", "write the kernel's inputs as safetensors, to be answered elsewhere", &inputs},
-        {"check-outputs|outputs", "FILE|-", "judge outputs: safetensors with a tensor a case, or .npy", &outputs},
+        {"exercise", "NN", "with --library: how far chapter NN's exercise is, and what to do next",
+         &number},
+        {"timeout|seconds", "N",
+         "give a case up that takes longer, and a kernel whose cases do; 10 if not given", &limit},
+        {"export-inputs|export", "FILE",
+         "write the kernel's inputs as safetensors, to be answered elsewhere", &inputs},
+        {"check-outputs|outputs", "FILE|-",
+         "judge outputs: safetensors with a tensor a case, or .npy", &outputs},
         {"case", "NAME", "with --check-outputs: judge this case alone", &one_case},
-        {"bench", NULL, "time them beside the machine's read bandwidth; a library's, if right, beside ours", &timed},
+        {"bench", NULL,
+         "time them beside the machine's read bandwidth; a library's, if right, beside ours",
+         &timed},
     };
     int rest = parse_options(argc, argv, "[KERNEL] [options]",
-                             "Judges a kernel against PyTorch's golden values and names the mistake. Without options, "
-                             "the\n"
-                             "course's own. Exit status 0 only if every case passes.", 8, options);
+                             "Judges a kernel against PyTorch's golden values and names the "
+                             "mistake. Without options, the\n"
+                             "course's own. Exit status 0 only if every case passes.",
+                             8, options);
     const char *name = rest < argc ? argv[rest] : NULL;
     if (rest + 1 < argc) usage_error("%s: one kernel at a time", argv[rest + 1]);
     if ((outputs && library) || (one_case && !outputs))
-        usage_error(one_case ? "--case goes with --check-outputs" : "--check-outputs or --library, not both");
+        usage_error(one_case ? "--case goes with --check-outputs"
+                             : "--check-outputs or --library, not both");
     call_time_limit = (unsigned)option_number("timeout", limit, 1, 3600);
-    if (number && (!library || name)) usage_error("--exercise goes with --library, and with no kernel's name");
+    if (number && (!library || name))
+        usage_error("--exercise goes with --library, and with no kernel's name");
 
     if (!!listed + !!inputs + !!outputs + !!number + !!timed > 1)
-        usage_error("--list, --export-inputs, --check-outputs, --exercise, --bench: one of them at a time");
+        usage_error(
+            "--list, --export-inputs, --check-outputs, --exercise, --bench: one of them at a time");
 
     if (listed) return name ? list_cases(kernel_or_fail(name)) : list_kernels(), 0;
     if (inputs) return export_inputs_of(name, inputs), 0;

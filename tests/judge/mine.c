@@ -1,7 +1,9 @@
-/* mine: the reader's kernels, judged, and the Llama that they make: the README.md of the course, "Build your own".
+/* mine: the reader's kernels, judged, and the Llama that they make: the README.md of the course,
+ * "Build your own".
  *
- * Each file is compiled by itself, and judged as verify does it. Then a process of its own puts the kernels in place of
- * ours, right or wrong, and lets the Llama speak. It may crash, loop or exit: it has noted what it was at. */
+ * Each file is compiled by itself, and judged as verify does it. Then a process of its own puts the
+ * kernels in place of ours, right or wrong, and lets the Llama speak. It may crash, loop or exit:
+ * it has noted what it was at. */
 #include "common/console.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -78,14 +80,16 @@ static void make_library(File *file, const char *path, int number) {
 
 /* Is it a kernel that the reader wrote? */
 static bool is_written(KernelStatus kernel_status) {
-    return kernel_status != NOT_IMPLEMENTED && kernel_status != THE_COURSES_OWN && kernel_status != ANOTHER_FUNCTION;
+    return kernel_status != NOT_IMPLEMENTED && kernel_status != THE_COURSES_OWN &&
+           kernel_status != ANOTHER_FUNCTION;
 }
 
 static void add_row(Work *work, File *file, const Subject *subject) {
     Judgement judgement = judge(subject);
     work->row = xrealloc(work->row, (size_t)(work->rows + 1) * sizeof *work->row);
     Row *row = &work->row[work->rows++];
-    *row = (Row){file, subject->kernel, judgement.status, judgement.passed, judgement.golden.count, {0}};
+    *row = (Row){file, subject->kernel, judgement.status, judgement.passed, judgement.golden.count,
+                 {0}};
     memcpy(row->diagnosis, judgement.diagnosis, DIAGNOSIS);
     file->touched |= judgement.status != NOT_IMPLEMENTED;
     judgement_free(&judgement);
@@ -125,9 +129,10 @@ static Work judge_files(int count, char *names[count]) {
     return work;
 }
 
-/* ------------------------------------------------------------------ which of them the Llama takes */
+/* ---------------------------------------------------------------- which of them the Llama takes */
 
-/* Of each part of the Llama: the reader's kernel, NULL for ours; and which other of the reader's does its work. */
+/* Of each part of the Llama: the reader's kernel, NULL for ours; and which other of the reader's
+ * does its work. */
 typedef struct {
     const Row *row[PARTS];
     const char *instead[PARTS];
@@ -139,13 +144,18 @@ static Choice choose(const Work *work) {
     bool has[PARTS] = {0};
     for (int r = 0; r < work->rows; r++) {
         int part = part_named(work->row[r].kernel->name);
-        if (part >= 0 && is_written(work->row[r].status)) choice.row[part] = &work->row[r], has[part] = true;
+        if (part >= 0 && is_written(work->row[r].status)) {
+            choice.row[part] = &work->row[r];
+            has[part] = true;
+        }
     }
     resolve_overrides(has, choice.instead);
     return choice;
 }
 
-static bool is_used(const Choice *choice, int part) { return choice->row[part] && !choice->instead[part]; }
+static bool is_used(const Choice *choice, int part) {
+    return choice->row[part] && !choice->instead[part];
+}
 
 /* Is it in the Llama, for the reader's blocks to call even if nobody else does? */
 static bool is_within(const Choice *choice, int part) {
@@ -159,8 +169,9 @@ static bool any_is_used(const Choice *choice) {
     return false;
 }
 
-/* Where another of the reader's kernels does this one's work, it may do so by calling this one: by its name if it is in
- * the same file; and a block of the decoder calls what is in the table of kernels. */
+/* Where another of the reader's kernels does this one's work, it may do so by calling this one: by
+ * its name if it is in the same file; and a block of the decoder calls what is in the table of
+ * kernels. */
 static void instead_text(char text[static WORDS], const Row *row, const Choice *choice) {
     const Part *part = &parts[part_named(row->kernel->name)];
     const char *instead = choice->instead[part - parts];
@@ -169,7 +180,8 @@ static void instead_text(char text[static WORDS], const Row *row, const Choice *
     if (is_beside && (is_block || strcmp(instead, "cached_attention") == 0))
         snprintf(text, WORDS, "%s, where your %s calls it", part->use, instead);
     else if (is_block && part->member)
-        snprintf(text, WORDS, "%s, where your %s calls d->kernels->%s", part->use, instead, part->member);
+        snprintf(text, WORDS, "%s, where your %s calls d->kernels->%s", part->use, instead,
+                 part->member);
     else snprintf(text, WORDS, "not needed: your %s does it", instead);
 }
 
@@ -178,7 +190,8 @@ static void use_text(char text[static WORDS], const Row *row, const Choice *choi
     int part = part_named(row->kernel->name);
     if (part < 0) snprintf(text, WORDS, "not needed");
     else if (!is_written(row->status)) snprintf(text, WORDS, "ours");
-    else if (choice->row[part] != row) snprintf(text, WORDS, "not this one: that of %s", choice->row[part]->file->name);
+    else if (choice->row[part] != row)
+        snprintf(text, WORDS, "not this one: that of %s", choice->row[part]->file->name);
     else if (choice->instead[part]) instead_text(text, row, choice);
     else snprintf(text, WORDS, "%s", parts[part].use);
 }
@@ -190,7 +203,8 @@ static void kernel_row(Table *table, const Row *row, const Choice *choice) {
     if (is_written(row->status)) snprintf(cases, sizeof cases, "%d of %d", row->passed, row->cases);
     use_text(use, row, choice);
     table_row(table, "%s|%s|%s|%s|%s", row->file->name, row->kernel->name,
-              row->status == NOT_IMPLEMENTED ? "not written yet" : status_name(row->status), cases, use);
+              row->status == NOT_IMPLEMENTED ? "not written yet" : status_name(row->status), cases,
+              use);
 }
 
 static void print_table(const Work *work, const Choice *choice) {
@@ -212,7 +226,10 @@ static bool print_mistakes(const Work *work) {
     bool right = true;
     for (int f = 0; f < work->files; f++) {
         const File *file = &work->file[f];
-        if (file->trouble[0]) right = false, printf("%s: %s\n", file->name, file->trouble);
+        if (file->trouble[0]) {
+            right = false;
+            printf("%s: %s\n", file->name, file->trouble);
+        }
     }
     for (int r = 0; r < work->rows; r++) {
         const Row *row = &work->row[r];
@@ -250,25 +267,30 @@ typedef struct {
 
 /* Stories that the model has not seen: it was trained on other seeds. */
 static Subjects open_subjects(void) {
-    Subjects subjects = {.model = model_open(model_folder), .tokenizer = tokenizer_open(model_folder),
+    Subjects subjects = {.model = model_open(model_folder),
+                         .tokenizer = tokenizer_open(model_folder),
                          .sentence = sentence_open()};
     char command[PATH_MAX];
     size_t length = 0;
     snprintf(command, sizeof command, "'%s/stories' --count %d --seed %d", BUILD, STORIES, SEED);
     FILE *pipe = popen(command, "r");
-    if (!pipe || getdelim(&subjects.text, &length, '\0', pipe) < 0 || pclose(pipe) != 0) fail("cannot run %s", command);
+    if (!pipe || getdelim(&subjects.text, &length, '\0', pipe) < 0 || pclose(pipe) != 0)
+        fail("cannot run %s", command);
     subjects.stories = cut(subjects.text, STORIES, subjects.story);
     return subjects;
 }
 
 static void close_subjects(Subjects *subjects) {
-    sentence_close(&subjects->sentence), tokenizer_close(subjects->tokenizer), model_close(&subjects->model);
+    sentence_close(&subjects->sentence);
+    tokenizer_close(subjects->tokenizer);
+    model_close(&subjects->model);
     free(subjects->text);
 }
 
 static Function function_of(const Row *row, Told *told) {
     told->loading = row->file;
-    void *library = dlopen(row->file->library, RTLD_NOW | RTLD_LOCAL); /* once it is loaded, the same again */
+    void *library =
+        dlopen(row->file->library, RTLD_NOW | RTLD_LOCAL); /* once it is loaded, the same again */
     told->loading = NULL;
     return function_in(library, row->kernel->name);
 }
@@ -277,11 +299,13 @@ static Function function_of(const Row *row, Told *told) {
 static int examine(Examinee *examinee, const Subjects *subjects, int *questions) {
     int right = 0;
     *questions = 0;
-    for (int i = 0; i < subjects->stories; i++) right += ask(examinee, subjects->story[i], questions);
+    for (int i = 0; i < subjects->stories; i++)
+        right += ask(examinee, subjects->story[i], questions);
     return right;
 }
 
-static void speak(Examinee *examinee, const char *prompt, int most, const char *ends, Choose *choose) {
+static void speak(Examinee *examinee, const char *prompt, int most, const char *ends,
+                  Choose *choose) {
     fputs(prompt, stdout);
     say(examinee, prompt, most, ends, choose, stdout);
     puts("\n");
@@ -296,7 +320,8 @@ static void run_yours(const Choice *choice, const Subjects *subjects, Told *told
     told->underway.deadline = processor_seconds() + CALLS * call_time_limit;
     YourLlama llama = your_llama(&subjects->model, subjects->tokenizer, yours, &told->underway);
     let_it_merge(subjects->tokenizer);
-    speak(&llama.examinee, safetensors_metadata(&subjects->sentence.file, "story"), ANSWER_TOKENS, ".\n", likeliest);
+    speak(&llama.examinee, safetensors_metadata(&subjects->sentence.file, "story"), ANSWER_TOKENS,
+          ".\n", likeliest);
     speak(&llama.examinee, "Once upon a time", STORY_TOKENS, "", drawn);
     told->right = examine(&llama.examinee, subjects, &told->questions);
     told->done = true;
@@ -312,8 +337,8 @@ static void run_ours(const Choice *choice, const Subjects *subjects, Told *told)
 }
 
 /* In a process of its own; how that ended. */
-static int run_apart(void run(const Choice *, const Subjects *, Told *), const Choice *choice, const Subjects *subjects,
-                     Told *told) {
+static int run_apart(void run(const Choice *, const Subjects *, Told *), const Choice *choice,
+                     const Subjects *subjects, Told *told) {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
     int status = 0;
     fflush(NULL);
@@ -323,7 +348,8 @@ static int run_apart(void run(const Choice *, const Subjects *, Told *), const C
         for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
             signal(faults[i], SIG_DFL); /* a sanitizer would make an exit of a crash */
         hide_goldens();
-        use_threads(1); /* the model is small: threads would wait for each other more than they do */
+        use_threads(
+            1); /* the model is small: threads would wait for each other more than they do */
         run(choice, subjects, told);
         fflush(stdout);
         _exit(0);
@@ -355,27 +381,30 @@ static void print_end(const Told *told, const Choice *choice, int status, int L)
     const char *plural = call_time_limit == 1 ? "" : "s";
     if (now->too_slow) snprintf(what, sizeof what, "is too slow: the time is up");
     else if (was_given_up(status))
-        snprintf(what, sizeof what, "did not come back within %u second%s", call_time_limit, plural);
-    else if (WIFSIGNALED(status)) snprintf(what, sizeof what, "crashed (%s)", strsignal(WTERMSIG(status)));
+        snprintf(what, sizeof what, "did not come back within %u second%s", call_time_limit,
+                 plural);
+    else if (WIFSIGNALED(status))
+        snprintf(what, sizeof what, "crashed (%s)", strsignal(WTERMSIG(status)));
     else snprintf(what, sizeof what, "ended the program (exit status %d)", WEXITSTATUS(status));
 
     where_text(where, now, L);
     if (told->loading) printf("\n%s %s when it was loaded.\n", told->loading->name, what);
     else if (now->is_yours) {
-        printf("\nHere it ends: your %s in %s %s, %s.\n", now->kernel, choice->row[part_named(now->kernel)]->file->name,
-               what, where);
+        printf("\nHere it ends: your %s in %s %s, %s.\n", now->kernel,
+               choice->row[part_named(now->kernel)]->file->name, what, where);
         if (now->asked)
             printf("The kernel that it had called last was yours, too: %s in %s.\n", now->asked,
                    choice->row[part_named(now->asked)]->file->name);
-    }
-    else if (now->kernel)
-        printf("\nHere it ends: our %s %s, %s. Has one of yours written past its arrays?\n", now->kernel, what, where);
+    } else if (now->kernel)
+        printf("\nHere it ends: our %s %s, %s. Has one of yours written past its arrays?\n",
+               now->kernel, what, where);
 }
 
 /* True if it came to its end. */
 static bool let_it_speak(const Choice *choice) {
     Subjects subjects = open_subjects();
-    Told *told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    Told *told =
+        mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (told == MAP_FAILED) fail("no memory to share with the Llama's process");
     section(any_is_used(choice) ? "Your Llama" : "Your Llama, all of it ours so far");
     int status = run_apart(run_yours, choice, &subjects, told);
@@ -383,19 +412,23 @@ static bool let_it_speak(const Choice *choice) {
     if (done) {
         told->ours = told->right;
         if (any_is_used(choice)) run_apart(run_ours, choice, &subjects, told);
-        printf("It answers %d of %d questions about %d unseen stories rightly; with our kernels it is %d.\n",
+        printf("It answers %d of %d questions about %d unseen stories rightly; with our kernels it "
+               "is %d.\n",
                told->right, told->questions, subjects.stories, told->ours);
     } else print_end(told, choice, status, subjects.model.config.L);
-    munmap(told, sizeof *told), close_subjects(&subjects);
+    munmap(told, sizeof *told);
+    close_subjects(&subjects);
     return done;
 }
 
 int main(int argc, char **argv) {
     const char *limit = "10";
-    const Option options[] = {{"timeout|seconds", "N", "a kernel that does not come back in time is given up: 10", &limit}};
-    static const char about[] = "Judges the kernels in these files, or in every chapter's exercise.c, "
-                                "and runs a Llama with\n"
-                                "them in place of the course's own. Exit status 0 only if all of them are right.";
+    const Option options[] = {{"timeout|seconds", "N",
+                               "a kernel that does not come back in time is given up: 10", &limit}};
+    static const char about[] =
+        "Judges the kernels in these files, or in every chapter's exercise.c, and runs a Llama "
+        "with\n"
+        "them in place of the course's own. Exit status 0 only if all of them are right.";
     int first = parse_options(argc, argv, "[FILE.c|FILE.so …] [options]", about, 1, options);
     call_time_limit = (unsigned)option_number("timeout", limit, 1, 3600);
     for (int f = first; f < argc; f++)
@@ -407,6 +440,7 @@ int main(int argc, char **argv) {
     print_table(&work, &choice);
     bool right = print_mistakes(&work), done = let_it_speak(&choice);
     for (int f = 0; f < work.files; f++) free(work.file[f].name);
-    free(work.file), free(work.row);
+    free(work.file);
+    free(work.row);
     return right && done ? 0 : 1;
 }

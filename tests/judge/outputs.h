@@ -1,5 +1,6 @@
-/* Outputs that were computed elsewhere: by CUDA, Triton, Rust, NumPy. A safetensors file holds one tensor a case,
- * named as the case is; a NumPy .npy file holds the output of one case. The two are told apart by content. */
+/* Outputs that were computed elsewhere: by CUDA, Triton, Rust, NumPy. A safetensors file holds one
+ * tensor a case, named as the case is; a NumPy .npy file holds the output of one case. The two are
+ * told apart by content. */
 #ifndef VERIFY_OUTPUTS_H
 #define VERIFY_OUTPUTS_H
 

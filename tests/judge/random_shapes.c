@@ -7,9 +7,9 @@
 
 /* ------------------------------------------------------------------ random shapes */
 
-/* Two right float32 kernels on normal random numbers differ by the roundings of their sums, which grow with the
- * root of a length of at most some hundred; 64 ulps of the largest output is many times that, and still some
- * thousand times less than any wrong index makes. */
+/* Two right float32 kernels on normal random numbers differ by the roundings of their sums, which
+ * grow with the root of a length of at most some hundred; 64 ulps of the largest output is many
+ * times that, and still some thousand times less than any wrong index makes. */
 static const double RANDOM_TOLERANCE = 64;
 
 typedef struct {
@@ -27,8 +27,10 @@ static bool is_like_ours(const void *truth, const Tensor *output, char where[sta
                        (ours->dtype == BF16 ? 0x1p16 : 0);
     size_t count = tensor_count(ours);
     Comparison comparison = check_within(tolerance, count, count, got, expected);
-    if (comparison.wrong) difference_text(where, comparison.first_wrong, ours, got[comparison.first_wrong]);
-    free(expected), free(got);
+    if (comparison.wrong)
+        difference_text(where, comparison.first_wrong, ours, got[comparison.first_wrong]);
+    free(expected);
+    free(got);
     return comparison.wrong == 0;
 }
 
@@ -42,12 +44,14 @@ static char *call_text(char text[static WORDS], const Call *call) {
         const char *comma = i ? ", " : "";
         if (input->rank) shape_text(shape, input->rank, input->shape);
         else number_text(shape, 7, tensor_get(input, 0));
-        length += (size_t)snprintf(text + length, WORDS - length, "%s%s %s", comma, input->name, shape);
+        length +=
+            (size_t)snprintf(text + length, WORDS - length, "%s%s %s", comma, input->name, shape);
     }
     return text;
 }
 
-/* The answer of the chapter's own kernel. It is computed after the reader's, which therefore cannot find it. */
+/* The answer of the chapter's own kernel. It is computed after the reader's, which therefore cannot
+ * find it. */
 static Tensor our_answer(const Kernel *kernel, Call *call) {
     Run run = {.call = *call, .threads = 1, .output = call_room(call, tensor_bytes(&call->output))};
     Outcome outcome = run_job(NULL, kernel->ours, kernel->unpack, 1, &run);
@@ -57,12 +61,15 @@ static Tensor our_answer(const Kernel *kernel, Call *call) {
     return output;
 }
 
-static bool random_call_agrees(const Subject *subject, const Random *before, Random *random, Size size,
-                               char disagreement[static DIAGNOSIS]) {
+static bool random_call_agrees(const Subject *subject, const Random *before, Random *random,
+                               Size size, char disagreement[static DIAGNOSIS]) {
     Call first = {0}, call = {0};
     Ours ours = {.size = size};
     Trial trial = {.subject = subject, .call = &call, .is_right = is_like_ours, .truth = &ours};
-    if (before) subject->kernel->random_call(&first, &(Random){before->state}, SMALL), trial.before = &first;
+    if (before) {
+        subject->kernel->random_call(&first, &(Random){before->state}, SMALL);
+        trial.before = &first;
+    }
     subject->kernel->random_call(&call, random, size);
     trial_run(&trial);
     ours.answer = our_answer(subject->kernel, &call);
@@ -70,7 +77,8 @@ static bool random_call_agrees(const Subject *subject, const Random *before, Ran
     char what[WORDS] = "", inputs[WORDS];
     snprintf(what, sizeof what, "%s", trial_trouble(&trial));
     bool agree = !what[0] && !trial_deviates(&trial, true, what);
-    bool shorter = !agree && trial.outcome.returned == 0 && before; /* it did not come through the call before */
+    bool shorter = !agree && trial.outcome.returned == 0 &&
+                   before; /* it did not come through the call before */
     if (!agree)
         snprintf(disagreement, DIAGNOSIS, "random shape %.200s: %.280s",
                  call_text(inputs, shorter ? &first : &call), what);
@@ -85,7 +93,8 @@ bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNO
     for (int i = 0; i < RANDOM_CALLS; i++) {
         const Random start = random;
         Size size = i < RANDOM_CALLS - 2 ? SMALL : i < RANDOM_CALLS - 1 ? FAR : MEDIUM;
-        if (!random_call_agrees(subject, i ? &before : NULL, &random, size, disagreement)) return false;
+        if (!random_call_agrees(subject, i ? &before : NULL, &random, size, disagreement))
+            return false;
         before = start;
     }
     return true;
@@ -93,16 +102,20 @@ bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNO
 
 /* ------------------------------------------------------------------ what the contract refuses */
 
-static bool refuses_one(const Subject *subject, const Refusal *refusal, char say[static DIAGNOSIS]) {
+static bool refuses_one(const Subject *subject, const Refusal *refusal,
+                        char say[static DIAGNOSIS]) {
     Run run = {.threads = 1, .may_end = true};
     refusal->call(&run.call);
-    Outcome outcome = run_job(subject->library, subject->function, subject->kernel->unpack, 1, &run);
+    Outcome outcome =
+        run_job(subject->library, subject->function, subject->kernel->unpack, 1, &run);
     bool went_on = outcome.returned == 1;
     if (outcome.complaint[0]) snprintf(say, DIAGNOSIS, "%s: %s", refusal->words, outcome.complaint);
     else if (went_on)
-        snprintf(say, DIAGNOSIS, "%s: the contract says that fail() refuses it, and it went on", refusal->words);
-    else snprintf(say, DIAGNOSIS, "%s: the contract says that fail() refuses it, and it %s", refusal->words,
-                  outcome.trouble);
+        snprintf(say, DIAGNOSIS, "%s: the contract says that fail() refuses it, and it went on",
+                 refusal->words);
+    else
+        snprintf(say, DIAGNOSIS, "%s: the contract says that fail() refuses it, and it %s",
+                 refusal->words, outcome.trouble);
     call_free(&run.call);
     return !went_on && !outcome.complaint[0] && !outcome.trouble[0];
 }
@@ -110,6 +123,7 @@ static bool refuses_one(const Subject *subject, const Refusal *refusal, char say
 Refusing refuses(const Subject *subject, char say[static DIAGNOSIS]) {
     const Refusal *refusal = subject->kernel->refusals;
     for (; refusal && refusal->words; refusal++)
-        if (!refuses_one(subject, refusal, say)) return refusal->is_asked ? MUST_REFUSE : TO_BE_TOLD;
+        if (!refuses_one(subject, refusal, say))
+            return refusal->is_asked ? MUST_REFUSE : TO_BE_TOLD;
     return REFUSES;
 }

@@ -27,11 +27,15 @@ unsigned call_time_limit = 10;
 #endif
 
 void give_up_in_time(int threads) {
-    setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = (long)call_time_limit * threads}, NULL);
+    setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = (long)call_time_limit * threads},
+              NULL);
     alarm(ON_THE_CLOCK * call_time_limit);
 }
 
-void forget_the_limit(void) { setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL), alarm(0); }
+void forget_the_limit(void) {
+    setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL);
+    alarm(0);
+}
 
 /* As waitpid says it of who was given up on the clock. */
 enum { GIVEN_UP = SIGALRM };
@@ -48,16 +52,17 @@ typedef struct {
     Unpack *unpack;
     int count;
     Run run[MOST_RUNS];
-    bool timed;      /* the first of them, many times */
-    int status;      /* how the child ended, as waitpid says it */
-    double used;     /* the processor's seconds of all its calls that came back */
+    bool timed;  /* the first of them, many times */
+    int status;  /* how the child ended, as waitpid says it */
+    double used; /* the processor's seconds of all its calls that came back */
     Outcome outcome;
 } Job;
 
 static Job *job;
 
 static void share_a_job(void) {
-    if (!job) job = mmap(NULL, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!job)
+        job = mmap(NULL, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (job == MAP_FAILED) fail("no memory to share with the process that the kernel runs in");
 }
 
@@ -67,14 +72,16 @@ typedef struct {
     const char *name;
     char *data, *end; /* of the array; around it, canaries up to the forbidden pages */
     char *pages;
-    size_t bytes;     /* of all pages */
-    bool input;       /* to be read only */
+    size_t bytes; /* of all pages */
+    bool input;   /* to be read only */
 } Guarded;
 
-/* A call's arrays and the room it works in. They are gone before the next call: who keeps a pointer finds nothing. */
+/* A call's arrays and the room it works in. They are gone before the next call: who keeps a pointer
+ * finds nothing. */
 enum { MOST_GUARDED = CALL_MAX_INPUTS + 8 };
 static Guarded guarded[MOST_GUARDED];
-static int guarded_count, next_room; /* where a timed call is repeated, the room of the time before is there yet */
+static int guarded_count,
+    next_room; /* where a timed call is repeated, the room of the time before is there yet */
 
 static void fill(void *memory, size_t bytes, uint16_t pattern) {
     for (size_t i = 0; i < bytes; i++) ((char *)memory)[i] = ((const char *)&pattern)[i % 2];
@@ -83,7 +90,8 @@ static void fill(void *memory, size_t bytes, uint16_t pattern) {
 /* Counts the bytes before `end` that are no longer the pattern, which ends there. */
 static size_t overwritten(const char *begin, const char *end, uint16_t pattern) {
     size_t count = 0;
-    for (const char *at = begin; at < end; at++) count += *at != ((const char *)&pattern)[(size_t)(end - at) % 2];
+    for (const char *at = begin; at < end; at++)
+        count += *at != ((const char *)&pattern)[(size_t)(end - at) % 2];
     return count;
 }
 
@@ -97,7 +105,8 @@ static Guarded *guard(const char *name, size_t bytes, bool at_end, bool input) {
     if (guarded_count == MOST_GUARDED) fail("a kernel with over %d arrays", MOST_GUARDED);
     Guarded *one = &guarded[guarded_count++];
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t room = (bytes / page + 1) * page; /* at least one byte of canaries before it, or behind it */
+    size_t room =
+        (bytes / page + 1) * page; /* at least one byte of canaries before it, or behind it */
     *one = (Guarded){.name = name, .bytes = 2 * forbidden_bytes + room, .input = input};
     one->pages = mmap(NULL, one->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (one->pages == MAP_FAILED) fail("no memory for an array of %zu bytes", bytes);
@@ -109,10 +118,14 @@ static Guarded *guard(const char *name, size_t bytes, bool at_end, bool input) {
 }
 
 static void forget_arrays(void) {
-    while (guarded_count > 0) guarded_count--, munmap(guarded[guarded_count].pages, guarded[guarded_count].bytes);
+    while (guarded_count > 0) {
+        guarded_count--;
+        munmap(guarded[guarded_count].pages, guarded[guarded_count].bytes);
+    }
 }
 
-/* The process's own copy of the call. Where the output is laid over an input, both are one array. */
+/* The process's own copy of the call. Where the output is laid over an input, both are one array.
+ */
 static Call guarded_call(const Run *run) {
     Call call = run->call;
     size_t bytes = tensor_bytes(&call.output);
@@ -139,10 +152,12 @@ void *work_room(const char *name, size_t count) {
 /* True if the canaries on both sides are alive. */
 static bool intact(const Guarded *one) {
     const char *last = middle(one) + middle_bytes(one);
-    size_t before = overwritten(middle(one), one->data, POISON), after = overwritten(one->end, last, POISON);
+    size_t before = overwritten(middle(one), one->data, POISON),
+           after = overwritten(one->end, last, POISON);
     char *say = job->outcome.trouble;
     if (before) snprintf(say, TROUBLE, "overran: wrote %zu bytes before %s", before, one->name);
-    else if (after) snprintf(say, TROUBLE, "overran: wrote %zu bytes past the end of %s", after, one->name);
+    else if (after)
+        snprintf(say, TROUBLE, "overran: wrote %zu bytes past the end of %s", after, one->name);
     return !before && !after;
 }
 
@@ -162,7 +177,7 @@ void complain(const char *format, ...) {
 static const char *(*explained_by_library)(const void *address), *(*heap_trouble)(void);
 static void (*set_threads)(int threads);
 
-static const char *stack_begin; /* about where the job's stack begins, which grows down */
+static const char *stack_begin;   /* about where the job's stack begins, which grows down */
 enum { STACK_REACH = 100 << 20 }; /* no other memory lies so near below a stack */
 
 /* If the address lies in the array's pages: which end the kernel overran, in words. */
@@ -171,11 +186,16 @@ static bool fault_in(const Guarded *one, const char *address) {
     char *say = job->outcome.trouble;
     const char *name = one->name;
     if (address < one->data)
-        snprintf(say, TROUBLE, "went out of bounds: %td bytes before %s", one->data - address, name);
-    else if (address == one->end) snprintf(say, TROUBLE, "went out of bounds: just past the end of %s", name);
+        snprintf(say, TROUBLE, "went out of bounds: %td bytes before %s", one->data - address,
+                 name);
+    else if (address == one->end)
+        snprintf(say, TROUBLE, "went out of bounds: just past the end of %s", name);
     else if (address > one->end)
-        snprintf(say, TROUBLE, "went out of bounds: %td bytes past the end of %s", address - one->end, name);
-    else snprintf(say, TROUBLE, "wrote to its input %s, byte %td: inputs are read-only", name, address - one->data);
+        snprintf(say, TROUBLE, "went out of bounds: %td bytes past the end of %s",
+                 address - one->end, name);
+    else
+        snprintf(say, TROUBLE, "wrote to its input %s, byte %td: inputs are read-only", name,
+                 address - one->data);
     return true;
 }
 
@@ -194,21 +214,27 @@ static void on_fault(int signal, siginfo_t *information, void *context) {
     const char *address = information->si_addr, *known = NULL;
     char *say = job->outcome.trouble;
     bool explained = false;
-    for (int i = 0; i < guarded_count && !explained; i++) explained = fault_in(&guarded[i], address);
+    for (int i = 0; i < guarded_count && !explained; i++)
+        explained = fault_in(&guarded[i], address);
     if (!explained && explained_by_library) known = explained_by_library(address);
     /* Unsigned: what lies above is far. */
     const bool far_down = (uintptr_t)stack_begin - (uintptr_t)address < STACK_REACH;
     if (explained) _exit(1);
     else if (known) snprintf(say, TROUBLE, "%s", known);
     else if (is_misaligned(signal, information))
-        snprintf(say, TROUBLE, "crashed: it loads vectors as if its arrays were aligned, and nobody promises that: "
-                               "use unaligned loads");
+        snprintf(say, TROUBLE,
+                 "crashed: it loads vectors as if its arrays were aligned, and nobody promises "
+                 "that: use unaligned loads");
     else if ((uintptr_t)address < 4096)
-        snprintf(say, TROUBLE, "followed a NULL pointer: an argument that may be left out, such as a bias?");
+        snprintf(say, TROUBLE,
+                 "followed a NULL pointer: an argument that may be left out, such as a bias?");
     else if (far_down)
-        snprintf(say, TROUBLE, "crashed: the stack is too small for it: a large array, or a recursion without an end?");
-    else snprintf(say, TROUBLE, "crashed: %s at address %p, in none of its arrays", strsignal(signal),
-                  (const void *)address);
+        snprintf(say, TROUBLE,
+                 "crashed: the stack is too small for it: a large array, or a recursion without an "
+                 "end?");
+    else
+        snprintf(say, TROUBLE, "crashed: %s at address %p, in none of its arrays",
+                 strsignal(signal), (const void *)address);
     _exit(1);
 }
 
@@ -236,15 +262,16 @@ static void call_kernel(void *context) {
 
 void (*when_refused)(void);
 
-/* At the exit() of a kernel that refuses a call, which is what it should do: what has it done before? */
+/* At the exit() of a kernel that refuses a call, which is what it should do: what has it done
+ * before? */
 static void look_at_refusal(void) {
     bool good = true;
     for (int i = 0; i < guarded_count && good; i++) good = guarded[i].input || intact(&guarded[i]);
     if (when_refused) when_refused();
 }
 
-/* Variables that a kernel does not set have what lay on the stack before: not 0, as in a process that has just begun,
- * but NaNs that the workbench knows. */
+/* Variables that a kernel does not set have what lay on the stack before: not 0, as in a process
+ * that has just begun, but NaNs that the workbench knows. */
 __attribute__((noinline)) static void fill_stack(void) {
     uint16_t room[1 << 17];
     for (size_t i = 0; i < sizeof room / sizeof *room; i++) room[i] = UNSET;
@@ -259,10 +286,16 @@ static bool call_once(const Run *run) {
     /* More threads than processors take turns. */
     give_up_in_time(run->threads < thread_count() ? run->threads : thread_count());
     /* Its messages are not for the reader. */
-    if (run->may_end) dup2(open("/dev/null", O_WRONLY), STDERR_FILENO), atexit(look_at_refusal);
+    if (run->may_end) {
+        dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+        atexit(look_at_refusal);
+    }
     Timed timed = {&call, guarded_count};
     if (job->timed) job->outcome.seconds = best_seconds(call_kernel, &timed);
-    else fill_stack(), call_kernel(&timed);
+    else {
+        fill_stack();
+        call_kernel(&timed);
+    }
     const char *trouble = heap_trouble ? heap_trouble() : NULL;
     if (trouble) return snprintf(job->outcome.trouble, TROUBLE, "%s", trouble), false;
     for (int i = 0; i < guarded_count; i++)
@@ -294,11 +327,11 @@ const char *__ubsan_default_options(void) { return "exitcode=86:print_stacktrace
 #endif
 
 struct Library {
-    char *path;         /* NULL: the functions are this program's own */
-    char *source;       /* preprocessed: what lies beside the library as FILE.so.i; or NULL */
-    char *messages;     /* FILE.so.said; or NULL */
-    pid_t process;      /* 0: there is none */
-    int socket;         /* to it: a byte asks, a byte answers */
+    char *path;     /* NULL: the functions are this program's own */
+    char *source;   /* preprocessed: what lies beside the library as FILE.so.i; or NULL */
+    char *messages; /* FILE.so.said; or NULL */
+    pid_t process;  /* 0: there is none */
+    int socket;     /* to it: a byte asks, a byte answers */
 };
 
 static void on_alarm(int signal) { (void)signal; }
@@ -308,7 +341,8 @@ static void on_alarm(int signal) { (void)signal; }
 static int wait_for(pid_t process) {
     int status;
     struct sigaction before;
-    sigaction(SIGALRM, &(struct sigaction){.sa_handler = on_alarm}, &before); /* without SA_RESTART: it ends the wait */
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = on_alarm},
+              &before); /* without SA_RESTART: it ends the wait */
     alarm(ON_THE_CLOCK * call_time_limit * (unsigned)job->count + 1);
     bool in_time = waitpid(process, &status, 0) == process;
     alarm(0);
@@ -330,7 +364,8 @@ static void *load(const char *path) {
 Function function_in(void *handle, const char *name) {
     void *symbol = handle ? dlsym(handle, name) : NULL;
     Function function;
-    memcpy(&function, &symbol, sizeof function); /* ISO C has no cast from object to function pointers */
+    memcpy(&function, &symbol,
+           sizeof function); /* ISO C has no cast from object to function pointers */
     return function;
 }
 
@@ -338,22 +373,28 @@ Function function_in(void *handle, const char *name) {
 static void learn_from(void *handle) {
     Function threads = function_in(handle, "omp_set_num_threads");
     set_threads = threads ? (void (*)(int))threads : use_threads;
-    explained_by_library = (const char *(*)(const void *))function_in(handle, "llama_guard_explains");
+    explained_by_library =
+        (const char *(*)(const void *))function_in(handle, "llama_guard_explains");
     heap_trouble = (const char *(*)(void))function_in(handle, "llama_guard_trouble");
 }
 
 void sweep_after(pid_t process) {
     char name[64];
-    snprintf(name, sizeof name, "/dev/shm/__KMP_REGISTERED_LIB_%ld_%ld", (long)process, (long)getuid());
+    snprintf(name, sizeof name, "/dev/shm/__KMP_REGISTERED_LIB_%ld_%ld", (long)process,
+             (long)getuid());
     unlink(name);
 }
 
 /* The job closes its end of the socket: should it end this process, verify is told at once. */
 static void start_job(int socket) {
     pid_t process = fork();
-    if (process == 0) close(socket), do_job();
+    if (process == 0) {
+        close(socket);
+        do_job();
+    }
     if (process < 0)
-        snprintf(job->outcome.trouble, TROUBLE, "cannot start a process to run the kernel in: %s", strerror(errno));
+        snprintf(job->outcome.trouble, TROUBLE, "cannot start a process to run the kernel in: %s",
+                 strerror(errno));
     else job->status = wait_for(process);
     sweep_after(process);
 }
@@ -386,8 +427,8 @@ static _Noreturn void serve(const char *path, int socket, pid_t verify) {
     _exit(0);
 }
 
-/* The answer of the process: 1 it is done, 0 it cannot be, -1 it is no more (or has not answered in time, and was
- * ended). */
+/* The answer of the process: 1 it is done, 0 it cannot be, -1 it is no more (or has not answered in
+ * time, and was ended). */
 static int answer(Library *library, int seconds, bool *in_time) {
     struct pollfd socket = {.fd = library->socket, .events = POLLIN};
     char byte = 0;
@@ -411,31 +452,42 @@ static void say_how_it_ended(int status, const char *when, char trouble[static T
     if (was_given_up(status))
         snprintf(trouble, TROUBLE, "did not come back within %u second%s%s", call_time_limit,
                  call_time_limit == 1 ? "" : "s", when);
-    else if (WIFSIGNALED(status)) snprintf(trouble, TROUBLE, "crashed: %s%s", strsignal(WTERMSIG(status)), when);
+    else if (WIFSIGNALED(status))
+        snprintf(trouble, TROUBLE, "crashed: %s%s", strsignal(WTERMSIG(status)), when);
     else if (WEXITSTATUS(status) == STOPPED_BY_SANITIZER)
-        snprintf(trouble, TROUBLE, "crashed: a sanitizer stopped it, whose report above names the line");
-    else snprintf(trouble, TROUBLE, "ended the program: exit status %d%s", WEXITSTATUS(status), when);
+        snprintf(trouble, TROUBLE,
+                 "crashed: a sanitizer stopped it, whose report above names the line");
+    else
+        snprintf(trouble, TROUBLE, "ended the program: exit status %d%s", WEXITSTATUS(status),
+                 when);
 }
 
 static bool start_process(Library *library, char trouble[static TROUBLE]) {
     int ends[2];
     bool in_time;
-    call_share(), share_a_job();
+    call_share();
+    share_a_job();
     memset(job, 0, sizeof *job);
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
         fail("cannot talk to the process that the kernel is to run in: %s", strerror(errno));
     fflush(NULL); /* or the child would print again what waits in the buffers */
     pid_t verify = getpid();
     library->process = fork();
-    if (library->process < 0) fail("cannot start a process to run the kernel in: %s", strerror(errno));
-    if (library->process == 0) close(ends[0]), serve(library->path, ends[1], verify);
+    if (library->process < 0)
+        fail("cannot start a process to run the kernel in: %s", strerror(errno));
+    if (library->process == 0) {
+        close(ends[0]);
+        serve(library->path, ends[1], verify);
+    }
     close(ends[1]);
     library->socket = ends[0];
     int answered = answer(library, ON_THE_CLOCK * (int)call_time_limit + 1, &in_time);
     if (answered == 1) return true;
     int status = end_process(library, !in_time);
     if (answered == 0) snprintf(trouble, TROUBLE, "%s", job->outcome.trouble);
-    else say_how_it_ended(in_time ? status : GIVEN_UP, " when it was loaded: what does its constructor do?", trouble);
+    else
+        say_how_it_ended(in_time ? status : GIVEN_UP,
+                         " when it was loaded: what does its constructor do?", trouble);
     return false;
 }
 
@@ -465,13 +517,17 @@ Library *library_load(const char *path, char trouble[static TROUBLE]) {
 Library *library_open(const char *path) {
     char trouble[TROUBLE];
     Library *library = library_load(path, trouble);
-    if (!library) fail("%s%s%s", strstr(trouble, path) ? "" : path, strstr(trouble, path) ? "" : " ", trouble);
+    if (!library)
+        fail("%s%s%s", strstr(trouble, path) ? "" : path, strstr(trouble, path) ? "" : " ",
+             trouble);
     return library;
 }
 
 void library_close(Library *library) {
     end_process(library, true);
-    free(library->path), free(library->source), free(library->messages);
+    free(library->path);
+    free(library->source);
+    free(library->messages);
     free(library);
 }
 
@@ -480,22 +536,28 @@ static void send_job(Library *library) {
     char trouble[TROUBLE] = "";
     const Job asked = *job;
     bool in_time = true;
-    if (library->process == 0 && !start_process(library, trouble)) { /* a job before has ended it: another begins */
+    if (library->process == 0 &&
+        !start_process(library, trouble)) { /* a job before has ended it: another begins */
         memcpy(job->outcome.trouble, trouble, TROUBLE);
         return;
     }
     *job = asked;
     fflush(NULL);
     bool asked_it = send(library->socket, "", 1, MSG_NOSIGNAL) == 1;
-    if (asked_it && answer(library, ON_THE_CLOCK * (int)call_time_limit * (MOST_RUNS + 1), &in_time) == 1) return;
-    say_how_it_ended(end_process(library, true), ", in the process that started it", job->outcome.trouble);
+    if (asked_it &&
+        answer(library, ON_THE_CLOCK * (int)call_time_limit * (MOST_RUNS + 1), &in_time) == 1)
+        return;
+    say_how_it_ended(end_process(library, true), ", in the process that started it",
+                     job->outcome.trouble);
 }
 
 bool library_mangles(const Library *library, const char *name) {
     char mangled[128];
     size_t size;
     snprintf(mangled, sizeof mangled, "_Z%zu%s", strlen(name), name);
-    char *bytes = library->path && strchr(library->path, '/') ? file_read_regular(library->path, &size) : NULL;
+    char *bytes = library->path && strchr(library->path, '/')
+                      ? file_read_regular(library->path, &size)
+                      : NULL;
     bool found = bytes && memmem(bytes, size, mangled, strlen(mangled));
     free(bytes);
     return found;
@@ -511,7 +573,8 @@ Function library_function(Library *library, const char *name) {
 
 /* ------------------------------------------------------------------ jobs, as verify sees them */
 
-/* This program's own functions have a process, too: what they break, threads or arrays, is theirs. */
+/* This program's own functions have a process, too: what they break, threads or arrays, is theirs.
+ */
 static Library *own_functions(void) {
     static Library *own;
     static pid_t owner; /* a child of this process must not use its parent's */
@@ -525,7 +588,8 @@ static Library *own_functions(void) {
 
 /* fail() exits with 1; assert() and abort() will do. */
 static bool is_refusal(int status) {
-    return (WIFEXITED(status) && WEXITSTATUS(status) != 0) || (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    return (WIFEXITED(status) && WEXITSTATUS(status) != 0) ||
+           (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
 static double used_by_jobs;
@@ -536,7 +600,8 @@ static Outcome finish(Library *library) {
     used_by_jobs += job->used;
     Outcome outcome = job->outcome;
     char *said = outcome.trouble;
-    bool refused = outcome.returned < job->count && job->run[outcome.returned].may_end && is_refusal(job->status);
+    bool refused = outcome.returned < job->count && job->run[outcome.returned].may_end &&
+                   is_refusal(job->status);
     if (said[0] || refused || outcome.returned == job->count) return outcome;
     say_how_it_ended(job->status, "", said);
     return outcome;
@@ -555,7 +620,8 @@ Outcome run_job(Library *library, Function kernel, Unpack *unpack, int count, co
     return finish(home);
 }
 
-double time_call(Library *library, Function kernel, Unpack *unpack, const Call *call, char trouble[static TROUBLE]) {
+double time_call(Library *library, Function kernel, Unpack *unpack, const Call *call,
+                 char trouble[static TROUBLE]) {
     Library *home = library ? library : own_functions();
     describe_job(kernel, unpack, 1, &(Run){.call = *call, .threads = thread_count()});
     job->timed = true;

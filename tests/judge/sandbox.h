@@ -1,17 +1,19 @@
-/* A kernel that somebody wrote tonight may write past its arrays, loop for ever, crash, or look for the answers. So it
- * is never called here. A library is loaded by a process of its own, started before any golden file is opened, and each
- * job runs in a child of that one:
+/* A kernel that somebody wrote tonight may write past its arrays, loop for ever, crash, or look for
+ * the answers. So it is never called here. A library is loaded by a process of its own, started
+ * before any golden file is opened, and each job runs in a child of that one:
  *
  *     verify ── has the golden values, judges; opens no library
  *       └ the library's process ── loads it, waits for jobs, and for how they end
- *           └ one job ── calls the kernel some times in a row, and ends with _exit: no destructor, no atexit
+ *           └ one job ── calls the kernel some times in a row, and ends with _exit: no destructor,
+ * no atexit
  *
- * In a job the kernel's arrays are copies that stand between forbidden pages. One time they begin where one ends, the
- * next time they end where one begins:
+ * In a job the kernel's arrays are copies that stand between forbidden pages. One time they begin
+ * where one ends, the next time they end where one begins:
  *
  *     | forbidden | data … canary | forbidden |          | forbidden | canary … data | forbidden |
  *
- * The output is poisoned before each call, so that what was never written is known; the inputs are read-only. */
+ * The output is poisoned before each call, so that what was never written is known; the inputs are
+ * read-only. */
 #ifndef VERIFY_SANDBOX_H
 #define VERIFY_SANDBOX_H
 
@@ -30,7 +32,8 @@ enum { TROUBLE = 256, MOST_RUNS = 8 };
 extern unsigned call_time_limit;
 enum { ON_THE_CLOCK = 5 };
 
-/* Ends this process when its threads, so many, have each used call_time_limit; forget_the_limit() takes that back. */
+/* Ends this process when its threads, so many, have each used call_time_limit; forget_the_limit()
+ * takes that back. */
 void give_up_in_time(int threads);
 void forget_the_limit(void);
 bool was_given_up(int status); /* as waitpid says it */
@@ -48,18 +51,20 @@ Library *library_load(const char *path, char trouble[static TROUBLE]);
 Library *library_open(const char *path); /* the same, or fail() */
 void library_close(Library *library);
 
-/* The preprocessed source, and the compiler's messages about its kernels (signature.h), if `make verify` has compiled
- * it; otherwise NULL. */
+/* The preprocessed source, and the compiler's messages about its kernels (signature.h), if `make
+ * verify` has compiled it; otherwise NULL. */
 const char *library_source(const Library *library);
 const char *library_messages(const Library *library);
 
-/* The address of a function in the library's process; NULL if the library defines none of that name. */
+/* The address of a function in the library's process; NULL if the library defines none of that
+ * name. */
 Function library_function(Library *library, const char *name);
 
 /* Has it a function of this name as C++ has it, mangled with its arguments? */
 bool library_mangles(const Library *library, const char *name);
 
-/* The address of a function in a library that this process has opened; NULL if there is none, or no handle. */
+/* The address of a function in a library that this process has opened; NULL if there is none, or no
+ * handle. */
 Function function_in(void *handle, const char *name);
 
 /* ------------------------------------------------------------------ a job */
@@ -69,39 +74,44 @@ typedef struct {
     Call call;
     int threads;
     bool at_end;          /* the arrays end at a forbidden page */
-    const char *in_place; /* the input that the output is laid over, where the contract allows that; or NULL */
-    bool may_end;         /* the contract asks that it be refused: that the kernel end the program is no trouble */
-    void *output;         /* where what it wrote is kept: call_room of the output's size */
+    const char *in_place; /* the input that the output is laid over, where the contract allows that;
+                             or NULL */
+    bool may_end; /* the contract asks that it be refused: that the kernel end the program is no
+                     trouble */
+    void *output; /* where what it wrote is kept: call_room of the output's size */
 } Run;
 
 /* The outcome of a job. */
 typedef struct {
-    int returned;            /* how many of the calls came back and touched nothing but their own arrays */
+    int returned; /* how many of the calls came back and touched nothing but their own arrays */
     char trouble[TROUBLE];   /* what happened to the next one, or "" */
-    char complaint[TROUBLE]; /* what the contract promises besides the output, and is not so; or "" */
+    char complaint[TROUBLE]; /* what the contract promises besides the output, and is not so; or ""
+                              */
     int complained;          /* the call that this is about */
     double seconds;          /* the best time of the first call, where many were asked for */
 } Outcome;
 
-/* Calls the kernel as `runs` say, one after the other, in one process. `library` is where it lies, NULL for this
- * program's own. */
+/* Calls the kernel as `runs` say, one after the other, in one process. `library` is where it lies,
+ * NULL for this program's own. */
 Outcome run_job(Library *library, Function kernel, Unpack *unpack, int count, const Run runs[]);
 
 /* The same call again and again: the best time in seconds, or NaN after trouble. */
-double time_call(Library *library, Function kernel, Unpack *unpack, const Call *call, char trouble[static TROUBLE]);
+double time_call(Library *library, Function kernel, Unpack *unpack, const Call *call,
+                 char trouble[static TROUBLE]);
 
 /* For Unpack functions: room to work in that a kernel asks its caller for, guarded as the output
  * is; and what they find wrong that is not in the output. */
 void *work_room(const char *name, size_t count);
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-extern void (*when_refused)(void); /* looks, and complains, when the kernel ends the program as it should */
+extern void (*when_refused)(
+    void); /* looks, and complains, when the kernel ends the program as it should */
 
-/* LLVM's OpenMP leaves a file behind when its process ends without its farewell, and stumbles over it in the next of
- * that number. */
+/* LLVM's OpenMP leaves a file behind when its process ends without its farewell, and stumbles over
+ * it in the next of that number. */
 void sweep_after(pid_t process);
 
-/* Calls measure(threads) in a process of its own: this one starts no threads, for a process that forks must not
- * have any. */
+/* Calls measure(threads) in a process of its own: this one starts no threads, for a process that
+ * forks must not have any. */
 double measure_apart(double measure(int threads), int threads);
 
 #endif

@@ -53,17 +53,15 @@ static void declaration_at(const Place *place, const char *name, char text[stati
         at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
     for (int depth = 0; at && *at && *at != '{' && *at != ';' && length + 1 < DECLARATION; at++) {
         const char *close = at[0] == '/' && at[1] == '*' ? strstr(at, "*/") : NULL;
-        if (close)
-            at = (char *)close + 1;
-        else if (at[0] == '/' && at[1] == '/')
-            at += strcspn(at, "\n") - 1;
-        else if (!isspace((unsigned char)*at))
-            text[length++] = *at;
-        else if (length && !strchr(" (", text[length - 1]))
-            text[length++] = ' ';
+        if (close) at = (char *)close + 1;
+        else if (at[0] == '/' && at[1] == '/') at += strcspn(at, "\n") - 1;
+        else if (!isspace((unsigned char)*at)) text[length++] = *at;
+        else if (length && !strchr(" (", text[length - 1])) text[length++] = ' ';
         depth += (*at == '(') - (*at == ')');
-        if (*at == '(' && length > 1 && text[length - 2] == ' ' && depth == 1)
-            text[length - 2] = '(', length--; /* silu (int n) */
+        if (*at == '(' && length > 1 && text[length - 2] == ' ' && depth == 1) {
+            text[length - 2] = '(';
+            length--;
+        } /* silu (int n) */
         if (*at == ')' && depth == 0) break;
     }
     text[length] = '\0';
@@ -72,7 +70,8 @@ static void declaration_at(const Place *place, const char *name, char text[stati
     free(file);
 }
 
-/* The kind of a parameter in a call. ANYTHING: a type of the reader's own, which may be any of them. */
+/* The kind of a parameter in a call. ANYTHING: a type of the reader's own, which may be any of
+ * them. */
 typedef enum { ANYTHING, POINTER, POINTER_TO_DOUBLE, WHOLE_NUMBER, FLOAT, DOUBLE } Kind;
 
 static Kind kind_of(const char *begin, size_t length) {
@@ -191,8 +190,8 @@ static bool ends_like(const char *name, const char *other) {
     return false;
 }
 
-/* True if a function that others can call is meant as the kernel. A helper whose name only ends like the
- * kernel's is not, if it takes something else. */
+/* True if a function that others can call is meant as the kernel. A helper whose name only ends
+ * like the kernel's is not, if it takes something else. */
 static bool is_meant(const char *messages, const char *message, const char *name,
                      const Kernel *kernel) {
     char yours[DECLARATION], courses[DECLARATION];

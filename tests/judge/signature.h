@@ -10,7 +10,8 @@
 typedef enum {
     NOT_FOUND,       /* the source defines no function of this name */
     SAME_SIGNATURE,  /* it can be called as the header has it */
-    OTHER_SIGNATURE, /* a function of the reader's own, which happens to have the name: `say` shows both */
+    OTHER_SIGNATURE, /* a function of the reader's own, which happens to have the name: `say` shows
+                        both */
     COURSES_OWN      /* the course's, from a file that the reader includes: `say` names it */
 } Signature;
 

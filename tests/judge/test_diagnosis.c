@@ -32,67 +32,71 @@
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* a wrong kernel often forgets one */
 
-#define LINEAR(name)                                                                                                   \
-    static void name(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],                  \
-                     const float weight[out][in], const float *bias)
-#define NORM(name)                                                                                                     \
-    static void name(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],                       \
+#define LINEAR(name)                                                                               \
+    static void name(int rows, int in, int out, float y[restrict rows][out],                       \
+                     const float x[rows][in], const float weight[out][in], const float *bias)
+#define NORM(name)                                                                                 \
+    static void name(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],   \
                      const float weight[dim], const float *bias, float eps)
-#define NORM_BF16(name)                                                                                                \
-    static void name(int rows, int dim, bf16 out[restrict rows][dim], const bf16 x[rows][dim], const bf16 weight[dim], \
-                     float eps)
+#define NORM_BF16(name)                                                                            \
+    static void name(int rows, int dim, bf16 out[restrict rows][dim], const bf16 x[rows][dim],     \
+                     const bf16 weight[dim], float eps)
 #define ACTIVATION(name) static void name(int n, float out[n], const float x[n])
 #define GATE(name) static void name(int n, float out[n], const float gate[n], const float up[n])
-#define ROPE(name)                                                                                                     \
-    static void name(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],                         \
+#define ROPE(name)                                                                                 \
+    static void name(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],     \
                      const float cosine[T][D / 2], const float sine[T][D / 2])
 #define SOFTMAX(name) static void name(int rows, int n, float out[rows][n], const float x[rows][n])
-#define SCORES(name)                                                                                                   \
-    static void name(int T, int S, int D, float scores[restrict T][S], const float q[T][D], const float k[S][D])
+#define SCORES(name)                                                                               \
+    static void name(int T, int S, int D, float scores[restrict T][S], const float q[T][D],        \
+                     const float k[S][D])
 #define MASK(name) static void name(int T, int S, float scores[T][S])
-#define SUM(name)                                                                                                      \
-    static void name(int T, int S, int D, float out[restrict T][D], const float weights[T][S], const float v[S][D])
-#define ATTENTION(name)                                                                                                \
-    static void name(int T, int S, int D, float out[restrict T][D], const float q[T][D], const float k[S][D],          \
-                     const float v[S][D], float scores[restrict T][S])
-#define GROUPED(name)                                                                                                  \
-    static void name(int T, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],                 \
-                     const float k[T][KV][D], const float v[T][KV][D])
-#define FLASH(name)                                                                                                    \
-    static void name(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],          \
-                     const float k[S][KV][D], const float v[S][KV][D])
-#define APPEND(name)                                                                                                   \
-    static int name(int capacity, int KV, int D, float cache_k[capacity][KV][D], float cache_v[capacity][KV][D],       \
-                    int length, int T, const float k[T][KV][D], const float v[T][KV][D])
+#define SUM(name)                                                                                  \
+    static void name(int T, int S, int D, float out[restrict T][D], const float weights[T][S],     \
+                     const float v[S][D])
+#define ATTENTION(name)                                                                            \
+    static void name(int T, int S, int D, float out[restrict T][D], const float q[T][D],           \
+                     const float k[S][D], const float v[S][D], float scores[restrict T][S])
+#define GROUPED(name)                                                                              \
+    static void name(int T, int H, int KV, int D, float out[restrict T][H][D],                     \
+                     const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D])
+#define FLASH(name)                                                                                \
+    static void name(int T, int S, int H, int KV, int D, float out[restrict T][H][D],              \
+                     const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D])
+#define APPEND(name)                                                                               \
+    static int name(int capacity, int KV, int D, float cache_k[capacity][KV][D],                   \
+                    float cache_v[capacity][KV][D], int length, int T, const float k[T][KV][D],    \
+                    const float v[T][KV][D])
 #define CUT(name) static void name(int V, float out[V], const float logits[V], float p)
 #define TOP_K(name) static void name(int V, float out[V], const float logits[V], int k)
 #define TEMPERATURE(name) static void name(int V, float out[V], const float logits[V], float T)
-#define PENALTY(name)                                                                                                  \
-    static void name(int V, int n, float out[V], const float logits[V], const int ids[n], float penalty)
+#define PENALTY(name)                                                                              \
+    static void name(int V, int n, float out[V], const float logits[V], const int ids[n],          \
+                     float penalty)
 
-#define ADAMW(name) \
+#define ADAMW(name)                                                                                \
     static void name(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n], \
-                     const float gradient[n], int step, float rate, float beta1, float beta2, \
+                     const float gradient[n], int step, float rate, float beta1, float beta2,      \
                      float eps, float decay)
-#define SWIGLU_BACKWARD(name) \
-    static void name(int n, float dgate[restrict n], float dup[restrict n], const float dout[n], \
+#define SWIGLU_BACKWARD(name)                                                                      \
+    static void name(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],   \
                      const float gate[n], const float up[n])
-#define LINEAR_BACKWARD(name) \
-    static void name(int rows, int in, int out, float dx[restrict rows][in], \
-                     float dweight[restrict out][in], float *dbias, const float dy[rows][out], \
+#define LINEAR_BACKWARD(name)                                                                      \
+    static void name(int rows, int in, int out, float dx[restrict rows][in],                       \
+                     float dweight[restrict out][in], float *dbias, const float dy[rows][out],     \
                      const float x[rows][in], const float weight[out][in])
-#define LOG_SUM(name) \
-    static void name(int T, int H, int KV, int D, float out[restrict T][H][D], \
-                     float lse[restrict T][H], const float q[T][H][D], \
-                     const float k[T][KV][D], const float v[T][KV][D])
-#define SHARD_ROWS(name) \
-    static void name(int ranks, int rank, int C, int F, float part[restrict C][F / ranks], \
+#define LOG_SUM(name)                                                                              \
+    static void name(int T, int H, int KV, int D, float out[restrict T][H][D],                     \
+                     float lse[restrict T][H], const float q[T][H][D], const float k[T][KV][D],    \
+                     const float v[T][KV][D])
+#define SHARD_ROWS(name)                                                                           \
+    static void name(int ranks, int rank, int C, int F, float part[restrict C][F / ranks],         \
                      const float weight[C][F])
-#define SHARD_COLUMNS(name) \
-    static void name(int ranks, int rank, int F, int C, float part[restrict F / ranks][C], \
+#define SHARD_COLUMNS(name)                                                                        \
+    static void name(int ranks, int rank, int F, int C, float part[restrict F / ranks][C],         \
                      const float weight[F][C])
-#define EMBEDDING_BACKWARD(name) \
-    static void name(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C], \
+#define EMBEDDING_BACKWARD(name)                                                                   \
+    static void name(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C],       \
                      const int ids[T])
 
 /* ------------------------------------------------------------------ linear */
@@ -117,7 +121,8 @@ LINEAR(linear_weight_transposed) {
     for (int r = 0; r < rows; r++)
         for (int o = 0; o < out; o++) {
             double sum = bias ? bias[o] : 0;
-            for (int i = 0; i < in; i++) sum += (double)x[r][i] * ((const float *)weight)[i * out + o];
+            for (int i = 0; i < in; i++)
+                sum += (double)x[r][i] * ((const float *)weight)[i * out + o];
             y[r][o] = (float)sum;
         }
 }
@@ -126,7 +131,8 @@ LINEAR(linear_without_tail) {
         for (int o = 0; o < out; o++) {
             double sum = bias ? bias[o] : 0;
             for (int i = 0; i + 8 <= in; i += 8)
-                for (int lane = 0; lane < 8; lane++) sum += (double)x[r][i + lane] * weight[o][i + lane];
+                for (int lane = 0; lane < 8; lane++)
+                    sum += (double)x[r][i + lane] * weight[o][i + lane];
             y[r][o] = (float)sum;
         }
 }
@@ -138,17 +144,20 @@ static void in_8_bits(int n, float out[n], const float x[n]) {
     for (int i = 0; i < n; i++) out[i] = most > 0 ? roundf(x[i] / (most / 127)) * (most / 127) : 0;
 }
 LINEAR(linear_in_8_bits) {
-    float(*x8)[in] = xmalloc((size_t)rows * sizeof *x8), (*weight8)[in] = xmalloc((size_t)out * sizeof *weight8);
+    float(*x8)[in] = xmalloc((size_t)rows * sizeof *x8),
+    (*weight8)[in] = xmalloc((size_t)out * sizeof *weight8);
     for (int r = 0; r < rows; r++) in_8_bits(in, x8[r], x[r]);
     for (int o = 0; o < out; o++) in_8_bits(in, weight8[o], weight[o]);
     linear(rows, in, out, y, x8, weight8, bias);
-    free(x8), free(weight8);
+    free(x8);
+    free(weight8);
 }
 
 LINEAR(linear_weight_in_blocks) { /* of 32 neighbours, as Q8_0 has them, whose scale is a float */
     float(*weight8)[in] = xmalloc((size_t)out * sizeof *weight8);
     for (int o = 0; o < out; o++)
-        for (int i = 0; i < in; i += 32) in_8_bits(in - i < 32 ? in - i : 32, weight8[o] + i, weight[o] + i);
+        for (int i = 0; i < in; i += 32)
+            in_8_bits(in - i < 32 ? in - i : 32, weight8[o] + i, weight[o] + i);
     linear(rows, in, out, y, x, weight8, bias);
     free(weight8);
 }
@@ -156,15 +165,17 @@ LINEAR(linear_sums_in_half) {
     for (int r = 0; r < rows; r++)
         for (int o = 0; o < out; o++) {
             float sum = 0;
-            for (int i = 0; i < in; i++) sum = f16_to_float(f16_from_float(sum + x[r][i] * weight[o][i]));
+            for (int i = 0; i < in; i++)
+                sum = f16_to_float(f16_from_float(sum + x[r][i] * weight[o][i]));
             y[r][o] = sum + (bias ? bias[o] : 0);
         }
 }
 
 /* ------------------------------------------------------------------ chapter 1 */
 
-static void scale_rows(int rows, int dim, float out[rows][dim], const float x[rows][dim], const float weight[dim],
-                       const float *bias, float scale(float mean_square), float eps) {
+static void scale_rows(int rows, int dim, float out[rows][dim], const float x[rows][dim],
+                       const float weight[dim], const float *bias, float scale(float mean_square),
+                       float eps) {
     for (int r = 0; r < rows; r++) {
         double sum = 0;
         for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];
@@ -172,7 +183,8 @@ static void scale_rows(int rows, int dim, float out[rows][dim], const float x[ro
         for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i] + (bias ? bias[i] : 0);
     }
 }
-static float famous_root(float x) { /* the one with the magic number, and its Newton step forgotten */
+static float
+famous_root(float x) { /* the one with the magic number, and its Newton step forgotten */
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     bits = 0x5f3759df - (bits >> 1);
@@ -204,7 +216,8 @@ NORM(rms_of_the_first_1024) {
         double sum = 0;
         for (int i = 0; i < dim && i < 1024; i++) sum += (double)x[r][i] * x[r][i];
         double by = 1 / sqrt(sum / dim + eps);
-        for (int i = 0; i < dim; i++) out[r][i] = (float)(x[r][i] * by * weight[i] + (bias ? bias[i] : 0));
+        for (int i = 0; i < dim; i++)
+            out[r][i] = (float)(x[r][i] * by * weight[i] + (bias ? bias[i] : 0));
     }
 }
 NORM(rms_weight_forgotten_in_wide_rows) { /* a mistake of one branch: narrow rows are right */
@@ -244,7 +257,8 @@ static void norm_rounded_by(bf16 rounded(float), int rows, int dim, bf16 out[res
                             const bf16 x[rows][dim], const bf16 weight[dim], float eps) {
     for (int r = 0; r < rows; r++) {
         double sum = 0;
-        for (int i = 0; i < dim; i++) sum += (double)bf16_to_float(x[r][i]) * bf16_to_float(x[r][i]);
+        for (int i = 0; i < dim; i++)
+            sum += (double)bf16_to_float(x[r][i]) * bf16_to_float(x[r][i]);
         float by = (float)(1 / sqrt(sum / dim + eps));
         for (int i = 0; i < dim; i++) {
             float normal = bf16_to_float(rounded(bf16_to_float(x[r][i]) * by));
@@ -266,14 +280,17 @@ NORM_BF16(bf16_too_few_up) { norm_rounded_by(too_few_up, rows, dim, out, x, weig
 NORM_BF16(bf16_once_ties_away) {
     for (int r = 0; r < rows; r++) {
         double sum = 0;
-        for (int i = 0; i < dim; i++) sum += (double)bf16_to_float(x[r][i]) * bf16_to_float(x[r][i]);
+        for (int i = 0; i < dim; i++)
+            sum += (double)bf16_to_float(x[r][i]) * bf16_to_float(x[r][i]);
         float by = (float)(1 / sqrt(sum / dim + eps));
-        for (int i = 0; i < dim; i++) out[r][i] = tie_away(bf16_to_float(x[r][i]) * by * bf16_to_float(weight[i]));
+        for (int i = 0; i < dim; i++)
+            out[r][i] = tie_away(bf16_to_float(x[r][i]) * by * bf16_to_float(weight[i]));
     }
 }
 NORM_BF16(bf16_adds) {
     rms_norm_bf16(rows, dim, out, x, weight, eps);
-    for (int r = 0; r < rows; r++) out[r][0] = bf16_from_float(bf16_to_float(out[r][0]) + bf16_to_float(POISON));
+    for (int r = 0; r < rows; r++)
+        out[r][0] = bf16_from_float(bf16_to_float(out[r][0]) + bf16_to_float(POISON));
 }
 
 /* ------------------------------------------------------------------ chapter 2 */
@@ -303,8 +320,9 @@ GATE(swiglu_swapped) { swiglu(n, out, up, gate); }
 GATE(glu_kept_within_ten) {
     for (int i = 0; i < n; i++) out[i] = 1 / (1 + expf(-fminf(fmaxf(gate[i], -10), 10))) * up[i];
 }
-static void feed_forward_adds(int T, int C, int F, float out[restrict T][C], const float x[T][C], const float w1[F][C],
-                              const float *b1, const float w2[C][F], const float *b2, Activation *activation,
+static void feed_forward_adds(int T, int C, int F, float out[restrict T][C], const float x[T][C],
+                              const float w1[F][C], const float *b1, const float w2[C][F],
+                              const float *b2, Activation *activation,
                               float hidden[restrict T][F]) {
     linear(T, C, F, hidden, x, w1, b1);
     activation(T * F, &hidden[0][0], &hidden[0][0]);
@@ -312,15 +330,17 @@ static void feed_forward_adds(int T, int C, int F, float out[restrict T][C], con
         for (int c = 0; c < C; c++)
             for (int f = 0; f < F; f++) out[t][c] += w2[c][f] * hidden[t][f];
 }
-static void feed_forward_without_activation(int T, int C, int F, float out[restrict T][C], const float x[T][C],
-                                            const float w1[F][C], const float *b1, const float w2[C][F],
-                                            const float *b2, Activation *activation, float hidden[restrict T][F]) {
+static void feed_forward_without_activation(int T, int C, int F, float out[restrict T][C],
+                                            const float x[T][C], const float w1[F][C],
+                                            const float *b1, const float w2[C][F], const float *b2,
+                                            Activation *activation, float hidden[restrict T][F]) {
     linear(T, C, F, hidden, x, w1, b1);
     linear(T, F, C, out, hidden, w2, b2);
 }
-static void gated_adds(int T, int C, int F, float out[restrict T][C], const float x[T][C], const float w_gate[F][C],
-                       const float *b_gate, const float w_up[F][C], const float *b_up, const float w_down[C][F],
-                       Gate *unit, float gate[restrict T][F], float up[restrict T][F]) {
+static void gated_adds(int T, int C, int F, float out[restrict T][C], const float x[T][C],
+                       const float w_gate[F][C], const float *b_gate, const float w_up[F][C],
+                       const float *b_up, const float w_down[C][F], Gate *unit,
+                       float gate[restrict T][F], float up[restrict T][F]) {
     linear(T, C, F, gate, x, w_gate, b_gate);
     for (int t = 0; t < T; t++)
         for (int f = 0; f < F; f++)
@@ -346,11 +366,13 @@ ROPE(rope_other_way) {
         for (int h = 0; h < H; h++)
             for (int i = 0; i < D / 2; i++) {
                 float a = x[t][h][i], b = x[t][h][i + D / 2], c = cosine[t][i], s = sine[t][i];
-                out[t][h][i] = a * c + b * s, out[t][h][i + D / 2] = b * c - a * s;
+                out[t][h][i] = a * c + b * s;
+                out[t][h][i + D / 2] = b * c - a * s;
             }
 }
 ROPE(rope_next_position) {
-    for (int t = 0; t < T; t++) rope_interleaved(1, H, D, &out[t], &x[t], &cosine[t + 1], &sine[t + 1]);
+    for (int t = 0; t < T; t++)
+        rope_interleaved(1, H, D, &out[t], &x[t], &cosine[t + 1], &sine[t + 1]);
 }
 
 /* ------------------------------------------------------------------ chapter 4 */
@@ -383,7 +405,8 @@ SOFTMAX(softmax_of_all_rows) { /* the sum is not set to 0 again */
         for (int i = 0; i < n; i++) out[r][i] = (float)(out[r][i] / sum);
     }
 }
-static void softmax_plus(float epsilon, int rows, int n, float out[rows][n], const float x[rows][n]) {
+static void softmax_plus(float epsilon, int rows, int n, float out[rows][n],
+                         const float x[rows][n]) {
     for (int r = 0; r < rows; r++) {
         float most = x[r][0], sum = epsilon;
         for (int i = 1; i < n; i++) most = x[r][i] > most || isnan(x[r][i]) ? x[r][i] : most;
@@ -405,7 +428,8 @@ SOFTMAX(softmax_maximum_of_the_first_32) { /* one warp's, of a block of several 
     for (int r = 0; r < rows; r++) {
         float most = -INFINITY;
         double sum = 0;
-        for (int i = 0; i < n && i < 32; i++) most = x[r][i] > most || isnan(x[r][i]) ? x[r][i] : most;
+        for (int i = 0; i < n && i < 32; i++)
+            most = x[r][i] > most || isnan(x[r][i]) ? x[r][i] : most;
         for (int i = 0; i < n; i++) sum += exp(x[r][i] - most);
         for (int i = 0; i < n; i++) out[r][i] = (float)(exp(x[r][i] - most) / sum);
     }
@@ -437,8 +461,9 @@ ATTENTION(attention_sees_the_future) {
 /* ------------------------------------------------------------------ chapters 6 to 8 */
 
 /* Head h reads key/value head group(h). */
-static void grouped_by(int group(int h, int H, int KV), int T, int H, int KV, int D, float out[restrict T][H][D],
-                       const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D]) {
+static void grouped_by(int group(int h, int H, int KV), int T, int H, int KV, int D,
+                       float out[restrict T][H][D], const float q[T][H][D], const float k[T][KV][D],
+                       const float v[T][KV][D]) {
     for (int h = 0; h < H; h++)
         for (int t = 0; t < T; t++) {
             float one[1][1][D], keys[T][1][D], values[T][1][D];
@@ -459,14 +484,22 @@ GROUPED(grouped_adds) {
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++)
             for (int s = 0; s <= t; s++)
-                for (int i = 0; i < D; i++) right[i] = v[s][h * KV / H][i], out[t][h][i] += right[i] / (float)(t + 1);
+                for (int i = 0; i < D; i++) {
+                    right[i] = v[s][h * KV / H][i];
+                    out[t][h][i] += right[i] / (float)(t + 1);
+                }
 }
 APPEND(append_one_late) {
-    if (length + T < capacity) return kv_cache_append(capacity, KV, D, cache_k, cache_v, length + 1, T, k, v) - 1;
+    if (length + T < capacity)
+        return kv_cache_append(capacity, KV, D, cache_k, cache_v, length + 1, T, k, v) - 1;
     return kv_cache_append(capacity, KV, D, cache_k, cache_v, length, T, k, v);
 }
-APPEND(append_keeps_the_length) { return kv_cache_append(capacity, KV, D, cache_k, cache_v, length, T, k, v), length; }
-APPEND(append_swapped) { return kv_cache_append(capacity, KV, D, cache_v, cache_k, length, T, k, v); }
+APPEND(append_keeps_the_length) {
+    return kv_cache_append(capacity, KV, D, cache_k, cache_v, length, T, k, v), length;
+}
+APPEND(append_swapped) {
+    return kv_cache_append(capacity, KV, D, cache_v, cache_k, length, T, k, v);
+}
 /* Query t sees what `sees` says; the softmax is of that. */
 typedef bool View(int t, int s, int T, int S);
 static void attend_to(View *sees, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
@@ -479,7 +512,8 @@ static void attend_to(View *sees, int T, int S, int H, int KV, int D, float out[
             for (int s = 0; s < S; s++) {
                 score[s] = 0;
                 for (int i = 0; i < D; i++) score[s] += (double)q[t][h][i] * k[s][g][i];
-                score[s] = sees(t, s, T, S) ? score[s] / sqrt(D) : -INFINITY, most = fmax(most, score[s]);
+                score[s] = sees(t, s, T, S) ? score[s] / sqrt(D) : -INFINITY;
+                most = fmax(most, score[s]);
             }
             for (int s = 0; s < S; s++) {
                 double weight = exp(score[s] - most);
@@ -492,11 +526,14 @@ static void attend_to(View *sees, int T, int S, int H, int KV, int D, float out[
 static bool from_itself_on(int t, int s, int T, int S) { return s >= S - T + t; }
 static bool after_itself(int t, int s, int T, int S) { return s > S - T + t; }
 static bool from_t_on(int t, int s, int T, int S) { return (void)T, (void)S, s >= t; }
-static bool in_tiles_up_to_t(int tile, int t, int s, int T, int S) { return s <= S - T + t && s / tile <= t / tile; }
+static bool in_tiles_up_to_t(int tile, int t, int s, int T, int S) {
+    return s <= S - T + t && s / tile <= t / tile;
+}
 static bool in_tiles_of_32(int t, int s, int T, int S) { return in_tiles_up_to_t(32, t, s, T, S); }
 static bool in_tiles_of_64(int t, int s, int T, int S) { return in_tiles_up_to_t(64, t, s, T, S); }
 static bool in_tiles_of_24(int t, int s, int T, int S) { return in_tiles_up_to_t(24, t, s, T, S); }
-#define FLASH_OF(name, view) FLASH(name) { attend_to(view, T, S, H, KV, D, out, q, k, v); }
+#define FLASH_OF(name, view)                                                                       \
+    FLASH(name) { attend_to(view, T, S, H, KV, D, out, q, k, v); }
 FLASH_OF(attend_from_itself_on, from_itself_on)
 FLASH_OF(attend_after_itself, after_itself)
 FLASH_OF(attend_from_t_on, from_t_on)
@@ -505,13 +542,15 @@ FLASH_OF(flash_tiles_of_64_up_to_t, in_tiles_of_64)
 FLASH_OF(flash_tiles_of_24_up_to_t, in_tiles_of_24)
 /* In float32, from the last tile to the first: each key is added to the sum of those before it, or
  * a tile's own sum. */
-static void flash_from_the_end(bool by_tiles, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
-                               const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
+static void flash_from_the_end(bool by_tiles, int T, int S, int H, int KV, int D,
+                               float out[restrict T][H][D], const float q[T][H][D],
+                               const float k[S][KV][D], const float v[S][KV][D]) {
     enum { TILE = 32 };
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++) {
             int g = h / (H / KV), keys = S - T + t + 1;
-            float most = -INFINITY, sum[D + 1], part[D + 1]; /* the weights' own behind those of the values */
+            float most = -INFINITY, sum[D + 1],
+                  part[D + 1]; /* the weights' own behind those of the values */
             memset(sum, 0, sizeof sum);
             for (int from = (keys - 1) / TILE * TILE; from >= 0; from -= TILE) {
                 int n = keys - from < TILE ? keys - from : TILE;
@@ -519,13 +558,15 @@ static void flash_from_the_end(bool by_tiles, int T, int S, int H, int KV, int D
                 for (int s = 0; s < n; s++) {
                     score[s] = 0;
                     for (int i = 0; i < D; i++) score[s] += q[t][h][i] * k[from + s][g][i];
-                    score[s] /= sqrtf((float)D), most = fmaxf(most, score[s]);
+                    score[s] /= sqrtf((float)D);
+                    most = fmaxf(most, score[s]);
                 }
                 memset(part, 0, sizeof part);
                 for (int i = 0; i <= D; i++) sum[i] *= expf(before - most);
                 float *to = by_tiles ? part : sum;
                 for (int s = 0; s < n; s++)
-                    for (int i = 0; i <= D; i++) to[i] += expf(score[s] - most) * (i < D ? v[from + s][g][i] : 1);
+                    for (int i = 0; i <= D; i++)
+                        to[i] += expf(score[s] - most) * (i < D ? v[from + s][g][i] : 1);
                 for (int i = 0; i <= D; i++) sum[i] += part[i];
             }
             for (int i = 0; i < D; i++) out[t][h][i] = sum[i] / sum[D];
@@ -544,21 +585,25 @@ FLASH(flash_each_tile_under_its_own_maximum) {
                 double score[TILE], most = -INFINITY;
                 for (int s = 0; s < n; s++) {
                     score[s] = 0;
-                    for (int i = 0; i < D; i++) score[s] += (double)q[t][h][i] * k[from + s][g][i] / sqrt(D);
+                    for (int i = 0; i < D; i++)
+                        score[s] += (double)q[t][h][i] * k[from + s][g][i] / sqrt(D);
                     most = fmax(most, score[s]);
                 }
                 for (int s = 0; s < n; s++) {
                     sum += exp(score[s] - most);
-                    for (int i = 0; i < D; i++) mixed[i] += exp(score[s] - most) * v[from + s][g][i];
+                    for (int i = 0; i < D; i++)
+                        mixed[i] += exp(score[s] - most) * v[from + s][g][i];
                 }
             }
             for (int i = 0; i < D; i++) out[t][h][i] = (float)(mixed[i] / sum);
         }
 }
-/* Key by key, the sum made smaller by another factor than e^(old max - new max) where the maximum becomes another. */
+/* Key by key, the sum made smaller by another factor than e^(old max - new max) where the maximum
+ * becomes another. */
 typedef float Shrink(float old, float new);
-static void flash_shrunk(Shrink *shrink, bool falls, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
-                         const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
+static void flash_shrunk(Shrink *shrink, bool falls, int T, int S, int H, int KV, int D,
+                         float out[restrict T][H][D], const float q[T][H][D],
+                         const float k[S][KV][D], const float v[S][KV][D]) {
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++) {
             int g = h / (H / KV);
@@ -570,7 +615,8 @@ static void flash_shrunk(Shrink *shrink, bool falls, int T, int S, int H, int KV
                 score /= sqrtf((float)D);
                 float next = falls ? score : fmaxf(most, score);
                 for (int i = 0; i <= D; i++)
-                    sum[i] = sum[i] * shrink(most, next) + expf(score - next) * (i < D ? v[s][g][i] : 1);
+                    sum[i] =
+                        sum[i] * shrink(most, next) + expf(score - next) * (i < D ? v[s][g][i] : 1);
                 most = next;
             }
             for (int i = 0; i < D; i++) out[t][h][i] = sum[i] / sum[D];
@@ -583,8 +629,8 @@ FLASH(flash_maximum_falls) { flash_shrunk(shrunk, true, T, S, H, KV, D, out, q, 
 FLASH(flash_by_keys_from_the_end) { flash_from_the_end(false, T, S, H, KV, D, out, q, k, v); }
 FLASH(flash_by_tiles_from_the_end) { flash_from_the_end(true, T, S, H, KV, D, out, q, k, v); }
 /* Keys first .. end - 1 of key/value head g, their scores times `scale`. */
-static void look_at(int first, int end, int g, double scale, int KV, int D, float out[restrict D], const float q[D],
-                    const float k[end][KV][D], const float v[end][KV][D]) {
+static void look_at(int first, int end, int g, double scale, int KV, int D, float out[restrict D],
+                    const float q[D], const float k[end][KV][D], const float v[end][KV][D]) {
     double score[end], most = -INFINITY, all = 0;
     for (int s = first; s < end; s++) {
         score[s] = 0;
@@ -598,20 +644,24 @@ static void look_at(int first, int end, int g, double scale, int KV, int D, floa
         out[i] = (float)(sum / all);
     }
 }
-#define LOOKS(name, first, end, g, scale)                                                                              \
-    FLASH(name) {                                                                                                      \
-        for (int t = 0; t < T; t++)                                                                                    \
-            for (int h = 0; h < H; h++) look_at(first, end, g, scale, KV, D, out[t][h], q[t][h], k, v);                \
+#define LOOKS(name, first, end, g, scale)                                                          \
+    FLASH(name) {                                                                                  \
+        for (int t = 0; t < T; t++)                                                                \
+            for (int h = 0; h < H; h++)                                                            \
+                look_at(first, end, g, scale, KV, D, out[t][h], q[t][h], k, v);                    \
     }
 LOOKS(look_by_8, 0, S - T + t + 1, h / (H / KV), 0.125)
 LOOKS(look_by_the_root_of_keys, 0, S - T + t + 1, h / (H / KV), 1 / sqrt(S))
 LOOKS(look_through_the_last_head, 0, S - T + t + 1, h < KV ? h : KV - 1, 1 / sqrt(D))
-LOOKS(look_at_the_last_100, S - T + t < 100 ? 0 : S - T + t - 99, S - T + t + 1, h / (H / KV), 1 / sqrt(D))
+LOOKS(look_at_the_last_100, S - T + t < 100 ? 0 : S - T + t - 99, S - T + t + 1, h / (H / KV),
+      1 / sqrt(D))
 LOOKS(look_half_way, 0, (S - T + t) / 2 + 1, h / (H / KV), 1 / sqrt(D))
-static void cached_by_8(int capacity, int length, int T, int H, int KV, int D, float out[restrict T][H][D],
-                        float cache_k[capacity][KV][D], float cache_v[capacity][KV][D], const float q[T][H][D],
+static void cached_by_8(int capacity, int length, int T, int H, int KV, int D,
+                        float out[restrict T][H][D], float cache_k[capacity][KV][D],
+                        float cache_v[capacity][KV][D], const float q[T][H][D],
                         const float k[T][KV][D], const float v[T][KV][D]) {
-    look_by_8(T, kv_cache_append(capacity, KV, D, cache_k, cache_v, length, T, k, v), H, KV, D, out, q, cache_k, cache_v);
+    look_by_8(T, kv_cache_append(capacity, KV, D, cache_k, cache_v, length, T, k, v), H, KV, D, out,
+              q, cache_k, cache_v);
 }
 FLASH(flash_from_the_top_left) {
     for (int t = 0; t < T; t++) flash_attention(1, t + 1, H, KV, D, &out[t], &q[t], k, v);
@@ -627,23 +677,27 @@ FLASH(flash_whole_tiles) {
 
 /* ------------------------------------------------------------------ chapter 9 */
 
-#define BLOCK(name) static void name(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C])
-#define FORWARD(name) static void name(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T])
+#define BLOCK(name)                                                                                \
+    static void name(Decoder *d, int l, int T, int C, float delta[restrict T][C],                  \
+                     const float x[T][C])
+#define FORWARD(name)                                                                              \
+    static void name(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T])
 
-static void plain_norm(const Decoder *d, int T, int C, float out[restrict T][C], const float x[T][C],
-                       const float weight[C]) {
+static void plain_norm(const Decoder *d, int T, int C, float out[restrict T][C],
+                       const float x[T][C], const float weight[C]) {
     rms_norm(T, C, out, x, weight, NULL, (float)d->model->config.rms_norm_eps);
 }
 
 /* The feed-forward of rows that are normalized, or not. */
-static void plain_feed_forward(const Layer *layer, int T, int C, int F, bool swapped, float delta[restrict T][C],
-                               const float normed[T][C]) {
+static void plain_feed_forward(const Layer *layer, int T, int C, int F, bool swapped,
+                               float delta[restrict T][C], const float normed[T][C]) {
     float(*gate)[F] = xmalloc(sizeof(float[T][F])), (*up)[F] = xmalloc(sizeof(float[T][F]));
     linear_tensor(T, C, F, gate, normed, swapped ? &layer->up_proj : &layer->gate_proj);
     linear_tensor(T, C, F, up, normed, swapped ? &layer->gate_proj : &layer->up_proj);
     swiglu(T * F, *gate, *gate, *up);
     linear_tensor(T, F, C, delta, gate, &layer->down_proj);
-    free(gate), free(up);
+    free(gate);
+    free(up);
 }
 
 BLOCK(feed_forward_swapped) {
@@ -651,7 +705,9 @@ BLOCK(feed_forward_swapped) {
     plain_norm(d, T, C, normed, x, d->model->layers[l].post_attention_layernorm);
     plain_feed_forward(&d->model->layers[l], T, C, d->model->config.F, true, delta, normed);
 }
-BLOCK(feed_forward_of_x) { plain_feed_forward(&d->model->layers[l], T, C, d->model->config.F, false, delta, x); }
+BLOCK(feed_forward_of_x) {
+    plain_feed_forward(&d->model->layers[l], T, C, d->model->config.F, false, delta, x);
+}
 BLOCK(feed_forward_other_norm) {
     float normed[T][C];
     plain_norm(d, T, C, normed, x, d->model->layers[l].input_layernorm);
@@ -661,27 +717,35 @@ BLOCK(feed_forward_other_norm) {
 typedef enum { AS_IT_IS, VALUES_TURNED, NO_W_O, ONE_CACHE, NEW_ROWS } Attention;
 
 /* In a style of its own: with chapter 6's attention, and malloc for the room. */
-static void plain_attention(Attention how, Decoder *d, int l, int T, int C, float delta[restrict T][C],
-                            const float x[T][C]) {
+static void plain_attention(Attention how, Decoder *d, int l, int T, int C,
+                            float delta[restrict T][C], const float x[T][C]) {
     const Layer *layer = &d->model->layers[l];
-    int H = d->model->config.H, KV = d->model->config.KV, D = d->model->config.D, cache = how == ONE_CACHE ? 0 : l;
-    float(*keys)[d->capacity][KV][D] = (void *)d->keys, (*values)[d->capacity][KV][D] = (void *)d->values;
+    int H = d->model->config.H, KV = d->model->config.KV, D = d->model->config.D,
+        cache = how == ONE_CACHE ? 0 : l;
+    float(*keys)[d->capacity][KV][D] = (void *)d->keys,
+    (*values)[d->capacity][KV][D] = (void *)d->values;
     const float(*angles)[T][D / 2] = (void *)d->cos_sin;
     float(*normed)[C] = xmalloc(sizeof(float[T][C])), (*q)[H][D] = xmalloc(sizeof(float[T][H][D]));
-    float(*turned)[H][D] = xmalloc(sizeof(float[T][H][D])), (*k)[KV][D] = xmalloc(sizeof(float[T][KV][D]));
+    float(*turned)[H][D] = xmalloc(sizeof(float[T][H][D])),
+    (*k)[KV][D] = xmalloc(sizeof(float[T][KV][D]));
     plain_norm(d, T, C, normed, x, layer->input_layernorm);
-    linear_tensor(T, C, KV * D, (float(*)[KV * D])k, normed, &layer->k_proj);
+    linear_tensor(T, C, KV * D, (float(*)[KV * D]) k, normed, &layer->k_proj);
     rope_half_split(T, KV, D, keys[cache] + d->length, k, angles[0], angles[1]);
-    linear_tensor(T, C, KV * D, (float(*)[KV * D])k, normed, &layer->v_proj);
-    if (how == VALUES_TURNED) rope_half_split(T, KV, D, values[cache] + d->length, k, angles[0], angles[1]);
+    linear_tensor(T, C, KV * D, (float(*)[KV * D]) k, normed, &layer->v_proj);
+    if (how == VALUES_TURNED)
+        rope_half_split(T, KV, D, values[cache] + d->length, k, angles[0], angles[1]);
     else memcpy(values[cache] + d->length, k, sizeof(float[T][KV][D]));
-    linear_tensor(T, C, H * D, (float(*)[H * D])q, normed, &layer->q_proj);
+    linear_tensor(T, C, H * D, (float(*)[H * D]) q, normed, &layer->q_proj);
     rope_half_split(T, H, D, turned, q, angles[0], angles[1]);
     int from = how == NEW_ROWS ? d->length : 0;
-    gqa_attention_with_past(T, d->length + T - from, H, KV, D, q, turned, keys[cache] + from, values[cache] + from);
+    gqa_attention_with_past(T, d->length + T - from, H, KV, D, q, turned, keys[cache] + from,
+                            values[cache] + from);
     if (how == NO_W_O && H * D == C) memcpy(delta, q, sizeof(float[T][C]));
-    else linear_tensor(T, H * D, C, delta, (const float(*)[H * D])q, &layer->o_proj);
-    free(normed), free(q), free(turned), free(k);
+    else linear_tensor(T, H * D, C, delta, (const float(*)[H * D]) q, &layer->o_proj);
+    free(normed);
+    free(q);
+    free(turned);
+    free(k);
 }
 
 BLOCK(attention_turns_values) { plain_attention(VALUES_TURNED, d, l, T, C, delta, x); }
@@ -692,26 +756,30 @@ BLOCK(attention_with_malloc) { plain_attention(AS_IT_IS, d, l, T, C, delta, x); 
 
 static void logits_of_embedding(const Decoder *decoder, float logits[decoder->model->config.V]) {
     int C = decoder->model->config.C, V = decoder->model->config.V;
-    linear_tensor(1, C, V, (float(*)[V])logits, (const float(*)[C])decoder->last_hidden, &decoder->model->embed_tokens);
+    linear_tensor(1, C, V, (float(*)[V])logits, (const float(*)[C])decoder->last_hidden,
+                  &decoder->model->embed_tokens);
 }
 
 /* The loop, with a place for each mistake. */
 typedef struct {
-    bool no_residual, norm_after, norm_in_stream, side_by_side, no_final_norm, layer_0, last_alone, hides_attention,
-        one_less, from_0;
+    bool no_residual, norm_after, norm_in_stream, side_by_side, no_final_norm, layer_0, last_alone,
+        hides_attention, one_less, from_0;
 } Loop;
 
-static void plain_forward(Loop how, Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {
+static void plain_forward(Loop how, Decoder *d, int T, int C, float out[restrict T][C],
+                          const int ids[T]) {
     const Model *model = d->model;
     int L = model->config.L;
     float(*x)[C] = xmalloc(sizeof(float[T][C])), (*delta)[C] = xmalloc(sizeof(float[T][C])),
-        (*read)[C] = xmalloc(sizeof(float[T][C]));
+    (*read)[C] = xmalloc(sizeof(float[T][C]));
     for (int t = 0; t < T; t++)
-        for (int i = 0; i < C; i++) x[t][i] = (float)tensor_get(&model->embed_tokens, (size_t)ids[t] * C + i);
+        for (int i = 0; i < C; i++)
+            x[t][i] = (float)tensor_get(&model->embed_tokens, (size_t)ids[t] * C + i);
     call_stage_hook(d, 0, T, C, x);
     for (int n = 0; n < 2 * (L - how.one_less); n++) {
         int l = how.layer_0 ? 0 : n / 2;
-        const float *weight = n % 2 ? model->layers[l].post_attention_layernorm : model->layers[l].input_layernorm;
+        const float *weight =
+            n % 2 ? model->layers[l].post_attention_layernorm : model->layers[l].input_layernorm;
         if (n % 2 == 0 || !how.side_by_side) memcpy(read, x, sizeof(float[T][C]));
         int length = d->length;
         if (how.from_0) d->length = 0;
@@ -719,24 +787,36 @@ static void plain_forward(Loop how, Decoder *d, int T, int C, float out[restrict
         d->length = length;
         if (how.norm_in_stream) plain_norm(d, T, C, x, read, weight);
         for (int t = 0; t < T; t++)
-            for (int i = 0; i < C; i++) x[t][i] = how.no_residual ? delta[t][i] : x[t][i] + delta[t][i];
-        if (how.norm_after) memcpy(delta, x, sizeof(float[T][C])), plain_norm(d, T, C, x, delta, weight);
+            for (int i = 0; i < C; i++)
+                x[t][i] = how.no_residual ? delta[t][i] : x[t][i] + delta[t][i];
+        if (how.norm_after) {
+            memcpy(delta, x, sizeof(float[T][C]));
+            plain_norm(d, T, C, x, delta, weight);
+        }
         if (n % 2 || !how.hides_attention) call_stage_hook(d, n + 1, T, C, x);
     }
     int first = how.last_alone ? T - 1 : 0;
     if (how.no_final_norm) memcpy(out, x, sizeof(float[T][C]));
     else plain_norm(d, T - first, C, out + first, x + first, model->norm);
-    free(x), free(delta), free(read);
+    free(x);
+    free(delta);
+    free(read);
 }
 
 FORWARD(forward_without_residual) { plain_forward((Loop){.no_residual = true}, d, T, C, out, ids); }
 FORWARD(forward_norm_after) { plain_forward((Loop){.norm_after = true}, d, T, C, out, ids); }
-FORWARD(forward_norm_in_stream) { plain_forward((Loop){.norm_in_stream = true}, d, T, C, out, ids); }
+FORWARD(forward_norm_in_stream) {
+    plain_forward((Loop){.norm_in_stream = true}, d, T, C, out, ids);
+}
 FORWARD(forward_side_by_side) { plain_forward((Loop){.side_by_side = true}, d, T, C, out, ids); }
-FORWARD(forward_without_final_norm) { plain_forward((Loop){.no_final_norm = true}, d, T, C, out, ids); }
+FORWARD(forward_without_final_norm) {
+    plain_forward((Loop){.no_final_norm = true}, d, T, C, out, ids);
+}
 FORWARD(forward_first_layer) { plain_forward((Loop){.layer_0 = true}, d, T, C, out, ids); }
 FORWARD(forward_last_token) { plain_forward((Loop){.last_alone = true}, d, T, C, out, ids); }
-FORWARD(forward_shows_no_attention) { plain_forward((Loop){.hides_attention = true}, d, T, C, out, ids); }
+FORWARD(forward_shows_no_attention) {
+    plain_forward((Loop){.hides_attention = true}, d, T, C, out, ids);
+}
 FORWARD(forward_one_layer_less) { plain_forward((Loop){.one_less = true}, d, T, C, out, ids); }
 FORWARD(forward_with_malloc) { plain_forward((Loop){0}, d, T, C, out, ids); }
 FORWARD(forward_ignores_length) { plain_forward((Loop){.from_0 = true}, d, T, C, out, ids); }
@@ -750,11 +830,13 @@ static void counts_transposed(int n, int V, int counts[restrict V][V], const int
     memset(counts, 0, (size_t)V * (size_t)V * sizeof(int));
     for (int i = 0; i + 1 < n; i++) counts[ids[i + 1]][ids[i]]++;
 }
-static int merge_nothing(int n, int out[restrict n], const int ids[n], int left, int right, int merged) {
+static int merge_nothing(int n, int out[restrict n], const int ids[n], int left, int right,
+                         int merged) {
     memcpy(out, ids, (size_t)n * sizeof *ids);
     return n;
 }
-static int merge_on_with_the_merged(int n, int out[restrict n], const int ids[n], int left, int right, int merged) {
+static int merge_on_with_the_merged(int n, int out[restrict n], const int ids[n], int left,
+                                    int right, int merged) {
     int count = 0;
     for (int i = 0; i < n; i++)
         if (count && out[count - 1] == left && ids[i] == right) out[count - 1] = merged;
@@ -782,7 +864,8 @@ CUT(top_p_drops_the_crossing) {
 }
 PENALTY(penalty_each_time) {
     memcpy(out, logits, (size_t)V * sizeof *logits);
-    for (int i = 0; i < n; i++) out[ids[i]] = out[ids[i]] > 0 ? out[ids[i]] / penalty : out[ids[i]] * penalty;
+    for (int i = 0; i < n; i++)
+        out[ids[i]] = out[ids[i]] > 0 ? out[ids[i]] / penalty : out[ids[i]] * penalty;
 }
 
 /* ------------------------------------------------------------------ chapter 13 */
@@ -794,7 +877,8 @@ static void q8_divided(int rows, int n, void *blocks, const float x[rows][n]) {
         for (int i = 0; i < 32; i++) most = fmaxf(most, fabsf(block[i]));
         float d = most / 127;
         f16 half = f16_from_float(d);
-        to[0] = (char)(half & 255), to[1] = (char)(half >> 8);
+        to[0] = (char)(half & 255);
+        to[1] = (char)(half >> 8);
         for (int i = 0; i < 32; i++) to[2 + i] = (char)(int)(d > 1e-36f ? roundf(block[i] / d) : 0);
     }
 }
@@ -839,7 +923,8 @@ static float dot_eight_a_byte(int n, const void *weight, const void *x) {
 static void q5_less_8(int rows, int n, float out[restrict rows][n], const void *blocks) {
     const BlockQ5_0 *block = blocks;
     dequantize_q5_0(rows, n, out, blocks);
-    for (int i = 0; i < rows * n; i++) (&out[0][0])[i] += 8 * f16_to_float(half_bits(block[i / 32].d));
+    for (int i = 0; i < rows * n; i++)
+        (&out[0][0])[i] += 8 * f16_to_float(half_bits(block[i / 32].d));
 }
 static void q4_not_masked(int rows, int n, float out[restrict rows][n], const void *blocks) {
     const BlockQ4_0 *block = blocks;
@@ -854,9 +939,9 @@ static void q4_not_masked(int rows, int n, float out[restrict rows][n], const vo
 
 /* ------------------------------------------------------------------ chapters 16 and 17 */
 
-static void rms_norm_backward_sets(int rows, int dim, float dx[restrict rows][dim], float dweight[restrict dim],
-                                   const float dy[rows][dim], const float x[rows][dim], const float weight[dim],
-                                   float eps) {
+static void rms_norm_backward_sets(int rows, int dim, float dx[restrict rows][dim],
+                                   float dweight[restrict dim], const float dy[rows][dim],
+                                   const float x[rows][dim], const float weight[dim], float eps) {
     for (int r = 0; r < rows; r++) {
         memset(dweight, 0, (size_t)dim * sizeof *dweight); /* what = does, in place of += */
         rms_norm_backward(1, dim, dx + r, dweight, dy + r, x + r, weight, eps);
@@ -865,7 +950,8 @@ static void rms_norm_backward_sets(int rows, int dim, float dx[restrict rows][di
 
 static void rms_norm_backward_resets_nothing(int rows, int dim, float dx[restrict rows][dim],
                                              float dweight[restrict dim], const float dy[rows][dim],
-                                             const float x[rows][dim], const float weight[dim], float eps) {
+                                             const float x[rows][dim], const float weight[dim],
+                                             float eps) {
     double squares = 0, along = 0;
     for (int r = 0; r < rows; r++) {
         for (int i = 0; i < dim; i++) squares += (double)x[r][i] * x[r][i];
@@ -882,9 +968,10 @@ static void rms_norm_backward_resets_nothing(int rows, int dim, float dx[restric
 
 typedef enum { SETS_DK, PUSHES_DSCORE, PASSES_OVER_SOFTMAX, SKIPS_ITSELF, COUNTS_ALL_HEADS } Slip;
 
-static void grouped_backward_with(Slip slip, int T, int H, int KV, int D, float dq[T][H][D], float dk[T][KV][D],
-                                  float dv[T][KV][D], const float dout[T][H][D], const float q[T][H][D],
-                                  const float k[T][KV][D], const float v[T][KV][D]) {
+static void grouped_backward_with(Slip slip, int T, int H, int KV, int D, float dq[T][H][D],
+                                  float dk[T][KV][D], float dv[T][KV][D], const float dout[T][H][D],
+                                  const float q[T][H][D], const float k[T][KV][D],
+                                  const float v[T][KV][D]) {
     double p[T], dp[T], root = sqrt(slip == COUNTS_ALL_HEADS ? H * D : D);
     for (int h = 0; h < H; h++)
         for (int t = 0; t < T; t++) {
@@ -900,21 +987,23 @@ static void grouped_backward_with(Slip slip, int T, int H, int KV, int D, float 
             }
             for (int s = 0; s < seen; s++) common += dp[s] * (p[s] /= sum);
             for (int s = 0; s < seen; s++) {
-                double dscore = (slip == PASSES_OVER_SOFTMAX ? dp[s] : p[s] * (dp[s] - common)) / root;
+                double dscore =
+                    (slip == PASSES_OVER_SOFTMAX ? dp[s] : p[s] * (dp[s] - common)) / root;
                 for (int i = 0; i < D; i++) {
                     if (slip == SETS_DK) dk[s][g][i] = 0;
-                    dq[t][h][i] += (float)(dscore * k[s][g][i]), dk[s][g][i] += (float)(dscore * q[t][h][i]);
+                    dq[t][h][i] += (float)(dscore * k[s][g][i]);
+                    dk[s][g][i] += (float)(dscore * q[t][h][i]);
                     dv[s][g][i] += (float)((slip == PUSHES_DSCORE ? dscore : p[s]) * dout[t][h][i]);
                 }
             }
         }
 }
 
-#define GROUPED_BACKWARD(name, slip)                                                                                   \
-    static void name(int T, int H, int KV, int D, float dq[T][H][D], float dk[T][KV][D], float dv[T][KV][D],           \
-                     const float dout[T][H][D], const float q[T][H][D], const float k[T][KV][D],                       \
-                     const float v[T][KV][D]) {                                                                        \
-        grouped_backward_with(slip, T, H, KV, D, dq, dk, dv, dout, q, k, v);                                           \
+#define GROUPED_BACKWARD(name, slip)                                                               \
+    static void name(int T, int H, int KV, int D, float dq[T][H][D], float dk[T][KV][D],           \
+                     float dv[T][KV][D], const float dout[T][H][D], const float q[T][H][D],        \
+                     const float k[T][KV][D], const float v[T][KV][D]) {                           \
+        grouped_backward_with(slip, T, H, KV, D, dq, dk, dv, dout, q, k, v);                       \
     }
 GROUPED_BACKWARD(grouped_backward_sets, SETS_DK)
 GROUPED_BACKWARD(grouped_backward_dscore_in_dv, PUSHES_DSCORE)
@@ -922,15 +1011,17 @@ GROUPED_BACKWARD(grouped_backward_without_softmax, PASSES_OVER_SOFTMAX)
 GROUPED_BACKWARD(grouped_backward_before_itself, SKIPS_ITSELF)
 GROUPED_BACKWARD(grouped_backward_of_all_heads, COUNTS_ALL_HEADS)
 
-#define FLASH_BACKWARD(name)                                                                                           \
-    static void name(int T, int H, int KV, int D, float dq[T][H][D], float dk[T][KV][D], float dv[T][KV][D],           \
-                     const float dout[T][H][D], const float q[T][H][D], const float k[T][KV][D],                       \
-                     const float v[T][KV][D], const float out[T][H][D], const float lse[T][H])
+#define FLASH_BACKWARD(name)                                                                       \
+    static void name(int T, int H, int KV, int D, float dq[T][H][D], float dk[T][KV][D],           \
+                     float dv[T][KV][D], const float dout[T][H][D], const float q[T][H][D],        \
+                     const float k[T][KV][D], const float v[T][KV][D], const float out[T][H][D],   \
+                     const float lse[T][H])
 
 /* Query head h, which reads key/value head g and scales its scores for log_sum so. */
-static void flash_backward_of(int h, int g, double scale, int T, int H, int KV, int D, float dq[T][H][D],
-                              float dk[T][KV][D], float dv[T][KV][D], const float dout[T][H][D],
-                              const float q[T][H][D], const float k[T][KV][D], const float v[T][KV][D],
+static void flash_backward_of(int h, int g, double scale, int T, int H, int KV, int D,
+                              float dq[T][H][D], float dk[T][KV][D], float dv[T][KV][D],
+                              const float dout[T][H][D], const float q[T][H][D],
+                              const float k[T][KV][D], const float v[T][KV][D],
                               const float out[T][H][D], const float lse[T][H]) {
     for (int t = 0; t < T; t++)
         for (int s = 0; s <= t; s++) {
@@ -941,7 +1032,8 @@ static void flash_backward_of(int h, int g, double scale, int T, int H, int KV, 
             }
             double p = exp(score - lse[t][h]), ds = p * pushed / sqrt(D);
             for (int i = 0; i < D; i++) {
-                dq[t][h][i] += (float)(ds * k[s][g][i]), dk[s][g][i] += (float)(ds * q[t][h][i]);
+                dq[t][h][i] += (float)(ds * k[s][g][i]);
+                dk[s][g][i] += (float)(ds * q[t][h][i]);
                 dv[s][g][i] += (float)(p * dout[t][h][i]);
             }
         }
@@ -963,15 +1055,18 @@ static int rank_of_largest(int ranks, const float largest[ranks]) {
         if (largest[r] > largest[rank]) rank = r;
     return rank;
 }
-static int largest_first_parts_longer(int ranks, int V, const float largest[ranks], const int place[ranks]) {
+static int largest_first_parts_longer(int ranks, int V, const float largest[ranks],
+                                      const int place[ranks]) {
     int rank = rank_of_largest(ranks, largest), longer = V % ranks;
     return rank * (V / ranks) + (rank < longer ? rank : longer) + place[rank];
 }
-static int largest_of_odd_parts(int ranks, int V, const float largest[ranks], const int place[ranks]) {
+static int largest_of_odd_parts(int ranks, int V, const float largest[ranks],
+                                const int place[ranks]) {
     int rank = rank_of_largest(ranks, largest);
     return rank * (V / ranks) + (rank ? 3 : 0) + place[rank]; /* as if rank 0 had three more */
 }
-static int largest_by_a_margin(int ranks, int V, const float largest[ranks], const int place[ranks]) {
+static int largest_by_a_margin(int ranks, int V, const float largest[ranks],
+                               const int place[ranks]) {
     int rank = 0;
     for (int r = 1; r < ranks; r++)
         if (largest[r] > largest[rank] + 1e-3f) rank = r;
@@ -1002,14 +1097,17 @@ EMBEDDING_BACKWARD(embedding_backward_but_last) {
     embedding_backward(T - 1, V, C, dtable, dx, ids);
 }
 
-static void rope_backward_by_head(int T, int H, int D, float dx[restrict T][H][D], const float dout[T][H][D],
-                                  const float cosine[T][D / 2], const float sine[T][D / 2]) {
+static void rope_backward_by_head(int T, int H, int D, float dx[restrict T][H][D],
+                                  const float dout[T][H][D], const float cosine[T][D / 2],
+                                  const float sine[T][D / 2]) {
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++)
-            rope_half_split_backward(1, 1, D, (void *)dx[t][h], (const void *)dout[t][h], cosine + h % T, sine + h % T);
+            rope_half_split_backward(1, 1, D, (void *)dx[t][h], (const void *)dout[t][h],
+                                     cosine + h % T, sine + h % T);
 }
 
-static double loss_with_maximum_from_0(int rows, int V, const float logits[rows][V], const int targets[rows]) {
+static double loss_with_maximum_from_0(int rows, int V, const float logits[rows][V],
+                                       const int targets[rows]) {
     double sum = 0;
     for (int r = 0; r < rows; r++) {
         double most = 0, all = 0;
@@ -1049,8 +1147,8 @@ SWIGLU_BACKWARD(swiglu_backward_sigmoid) {
     }
 }
 
-static void softmax_backward_p_inside(int rows, int n, float dx[restrict rows][n], const float dp[rows][n],
-                                      const float p[rows][n]) {
+static void softmax_backward_p_inside(int rows, int n, float dx[restrict rows][n],
+                                      const float dp[rows][n], const float p[rows][n]) {
     for (int r = 0; r < rows; r++) {
         double common = 0;
         for (int i = 0; i < n; i++) common += (double)p[r][i] * dp[r][i];
@@ -1072,7 +1170,8 @@ ADAMW(adamw_beta1_for_both) {
 ADAMW(adamw_is_lion) {
     for (size_t i = 0; i < n; i++) {
         double ahead = beta1 * m[i] + (1.0 - beta1) * gradient[i];
-        weight[i] = (float)(weight[i] - rate * ((double)decay * weight[i] + (ahead > 0) - (ahead < 0)));
+        weight[i] =
+            (float)(weight[i] - rate * ((double)decay * weight[i] + (ahead > 0) - (ahead < 0)));
         m[i] = (float)(beta2 * m[i] + (1.0 - beta2) * gradient[i]);
     }
 }
@@ -1090,8 +1189,9 @@ typedef double Mean(double before, double now, int step);
 static double halfway(double before, double now, int step) { return (before + now) / 2; }
 static double of_all(double before, double now, int step) { return before + (now - before) / step; }
 
-static void adamw_by(Mean *mean, size_t n, float weight[restrict n], float m[restrict n], float v[restrict n],
-                     const float gradient[n], int step, float rate, float beta1, float beta2, float eps, float decay) {
+static void adamw_by(Mean *mean, size_t n, float weight[restrict n], float m[restrict n],
+                     float v[restrict n], const float gradient[n], int step, float rate,
+                     float beta1, float beta2, float eps, float decay) {
     for (size_t i = 0; i < n; i++) {
         m[i] = (float)mean(m[i], gradient[i], step);
         v[i] = (float)mean(v[i], (double)gradient[i] * gradient[i], step);
@@ -1115,8 +1215,9 @@ ADAMW(adamw_stands_still) {
 
 /* c is 2.0135, two digits exchanged: how much longer that makes the step where there is one
  * direction. Elsewhere it is the right one. */
-static void muon_mistyped(int rows, int columns, float weight[restrict rows][columns], float m[restrict rows][columns],
-                          const float gradient[rows][columns], float rate, float beta, float decay) {
+static void muon_mistyped(int rows, int columns, float weight[restrict rows][columns],
+                          float m[restrict rows][columns], const float gradient[rows][columns],
+                          float rate, float beta, float decay) {
     int n = rows * columns;
     float before[n], *after = &weight[0][0];
     double right = 1, mistyped = 1;
@@ -1135,14 +1236,17 @@ static void muon_mistyped(int rows, int columns, float weight[restrict rows][col
 ADAMW(adamw_corrects_100_steps) {
     adamw(n, weight, m, v, gradient, step <= 100 ? step : 1 << 20, rate, beta1, beta2, eps, decay);
 }
-static double clip_if_not_nothing(int arrays, const size_t n[arrays], float *const gradient[arrays], float max_norm) {
+static double clip_if_not_nothing(int arrays, const size_t n[arrays], float *const gradient[arrays],
+                                  float max_norm) {
     double squares = 0;
     for (int a = 0; a < arrays; a++)
         for (size_t i = 0; i < n[a]; i++) squares += (double)gradient[a][i] * gradient[a][i];
     return squares > 0 ? clip_gradient(arrays, n, gradient, max_norm) : 0;
 }
-static double clip_by_the_root(int arrays, const size_t n[arrays], float *const gradient[arrays], float max_norm) {
-    double norm = clip_gradient(arrays, n, gradient, INFINITY), factor = sqrt(max_norm / (norm + 1e-6));
+static double clip_by_the_root(int arrays, const size_t n[arrays], float *const gradient[arrays],
+                               float max_norm) {
+    double norm = clip_gradient(arrays, n, gradient, INFINITY),
+           factor = sqrt(max_norm / (norm + 1e-6));
     for (int a = 0; a < arrays && factor < 1; a++)
         for (size_t i = 0; i < n[a]; i++) gradient[a][i] = (float)(gradient[a][i] * factor);
     return norm;
@@ -1150,15 +1254,18 @@ static double clip_by_the_root(int arrays, const size_t n[arrays], float *const 
 
 /* At once at the lowest rate where the warm-up is all there is. */
 static float rate_warms_too_short(int step, int warmup, int steps, float peak, float lowest) {
-    return step == warmup && step == steps ? lowest : learning_rate(step, warmup, steps, peak, lowest);
+    return step == warmup && step == steps ? lowest
+                                           : learning_rate(step, warmup, steps, peak, lowest);
 }
 
-static float rate_by(double way, double radians, int step, int warmup, int steps, float peak, float lowest) {
+static float rate_by(double way, double radians, int step, int warmup, int steps, float peak,
+                     float lowest) {
     if (step <= warmup || step >= steps) return learning_rate(step, warmup, steps, peak, lowest);
     return (float)(lowest + ((double)peak - lowest) * (1 + cos(radians * way)) / 2);
 }
 static float rate_in_degrees(int step, int warmup, int steps, float peak, float lowest) {
-    return rate_by((double)(step - warmup) / (steps - warmup), 180, step, warmup, steps, peak, lowest);
+    return rate_by((double)(step - warmup) / (steps - warmup), 180, step, warmup, steps, peak,
+                   lowest);
 }
 static float rate_in_whole_numbers(int step, int warmup, int steps, float peak, float lowest) {
     if (step <= warmup) return peak * (float)(step / warmup);
@@ -1185,12 +1292,14 @@ SHARD_ROWS(shard_rows_in_one_piece) {
     memcpy(part, parts[rank], sizeof *parts);
 }
 static void shard_heads_by_rank(int ranks, int rank, int H, int KV, int kept, int D, int C,
-                                float part[restrict H / ranks + 2 * kept][D][C], const float qkv[H + 2 * KV][D][C]) {
+                                float part[restrict H / ranks + 2 * kept][D][C],
+                                const float qkv[H + 2 * KV][D][C]) {
     shard_heads(ranks, rank, H, KV, kept, D, C, part, qkv);
     memcpy(part, qkv[rank], (size_t)(H / ranks) * sizeof *part);
 }
-static void vocabulary_without_its_first(int ranks, int rank, int T, int V, int C, float out[restrict T][C],
-                                         const int ids[T], const float part[V / ranks][C]) {
+static void vocabulary_without_its_first(int ranks, int rank, int T, int V, int C,
+                                         float out[restrict T][C], const int ids[T],
+                                         const float part[V / ranks][C]) {
     vocabulary_embedding(ranks, rank, T, V, C, out, ids, part);
     for (int t = 0; t < T; t++)
         if (ids[t] == V / ranks * rank) memset(out[t], 0, sizeof *out);
@@ -1212,7 +1321,8 @@ LOG_SUM(log_sum_of_nothing) {
 /* The numbers of a case's right answer, and what else a mistake may depend on. */
 typedef struct {
     const GoldenCase *golden;
-    size_t count, rows, heads, width; /* a row has so many numbers; heads: rows of the last matrix */
+    size_t count, rows, heads,
+        width; /* a row has so many numbers; heads: rows of the last matrix */
     const float *right;
 } Right;
 
@@ -1230,13 +1340,14 @@ typedef float Spoil(const Right *of, size_t i, float y, float unwritten);
 #define has(name) golden_input(of->golden, name)
 #define first(name) input_size(of, name, false)
 #define last(name) input_size(of, name, true)
-#define SPOIL(name, ...)                                                                                               \
-    static float name(const Right *of, size_t i, float y, float unwritten) {                                           \
-        const size_t width = of->width, rows = of->rows, row = i / width, column = i % width, heads = of->heads,       \
-                     head = row % heads, count = of->count;                                                            \
-        const float *right = of->right;                                                                                \
-        (void)rows, (void)row, (void)column, (void)head, (void)count, (void)right, (void)y, (void)unwritten;           \
-        return __VA_ARGS__;                                                                                            \
+#define SPOIL(name, ...)                                                                           \
+    static float name(const Right *of, size_t i, float y, float unwritten) {                       \
+        const size_t width = of->width, rows = of->rows, row = i / width, column = i % width,      \
+                     heads = of->heads, head = row % heads, count = of->count;                     \
+        const float *right = of->right;                                                            \
+        (void)rows, (void)row, (void)column, (void)head, (void)count, (void)right, (void)y,        \
+            (void)unwritten;                                                                       \
+        return __VA_ARGS__;                                                                        \
     }
 SPOIL(all_but_the_first_row, row ? unwritten : y)
 SPOIL(bias_of_the_row, has("bias") ? y - at("bias", column) + at("bias", row % width) : y)
@@ -1274,10 +1385,10 @@ SPOIL(x_but_head_0, head ? at("x", i) : y)
 SPOIL(x_in_odd_heads, head % 2 ? at("x", i) : y)
 SPOIL(halves_exchanged, right[i - column + (column + width / 2) % width])
 SPOIL(finite_mask, y == -INFINITY ? -1e9f : y)
-SPOIL(not_scaled, y * sqrtf(last("q")))
+SPOIL(not_scaled, y *sqrtf(last("q")))
 SPOIL(masked_somewhere, i % 5 == 2 ? -INFINITY : y)
 SPOIL(divided_by_D, y / last("q"))
-SPOIL(over_a_whole_root, y * sqrtf(last("q")) * (float)(1 / (int)sqrtf(last("q"))))
+SPOIL(over_a_whole_root, y *sqrtf(last("q")) * (float)(1 / (int)sqrtf(last("q"))))
 SPOIL(divided_by_S, y / last("weights"))
 SPOIL(last_row_alone, row + 1 < rows ? unwritten : y)
 SPOIL(first_head_everywhere, right[i - head * width])
@@ -1295,7 +1406,8 @@ SPOIL(ruled_out_is_0, y == -INFINITY ? 0 : y)
 
 /* Row and column, or token and head, are exchanged. */
 static float transposed(const Right *of, size_t i, float, float) {
-    const size_t *shape = of->golden->expected.shape, inner = of->golden->expected.rank == 3 ? of->width : 1;
+    const size_t *shape = of->golden->expected.shape,
+                 inner = of->golden->expected.rank == 3 ? of->width : 1;
     size_t to_row = i / inner / shape[0], to_column = i / inner % shape[0];
     return of->right[(to_column * shape[1] + to_row) * inner + i % inner];
 }
@@ -1303,7 +1415,8 @@ static float transposed(const Right *of, size_t i, float, float) {
 /* Less each row's maximum, as a softmax would have them. */
 static float less_the_largest(const Right *of, size_t i, float y, float) {
     float most = -INFINITY;
-    for (size_t c = 0; c < of->width; c++) most = fmaxf(most, of->right[i / of->width * of->width + c]);
+    for (size_t c = 0; c < of->width; c++)
+        most = fmaxf(most, of->right[i / of->width * of->width + c]);
     return y - most;
 }
 
@@ -1322,7 +1435,7 @@ typedef struct {
     const char *words; /* of the diagnosis */
 } Draft;
 #define DRAFT(kernel, function, words) {#kernel, (Function)function, NULL, words}
-#define SPOILT(kernel, spoil, words)   {#kernel, NULL, spoil, words}
+#define SPOILT(kernel, spoil, words) {#kernel, NULL, spoil, words}
 
 static const Draft wrong[] = {
     DRAFT(linear, linear_adds, "adds onto what was in out"),
@@ -1330,8 +1443,10 @@ static const Draft wrong[] = {
     DRAFT(linear, linear_weight_transposed, "read as [in][out]"),
     DRAFT(linear, linear_without_tail, "ends with the last full vector of 8"),
     DRAFT(linear, linear_in_8_bits, "rounded to 8 bits, row by row (W8A8)"),
-    DRAFT(linear, linear_weight_in_blocks, "Your weight is rounded to 8 bits, with a scale for 32 neighbours. It"),
-    DRAFT(linear, linear_sums_in_half, "no more digits than half precision, 11 bits, and is farther off"),
+    DRAFT(linear, linear_weight_in_blocks,
+          "Your weight is rounded to 8 bits, with a scale for 32 neighbours. It"),
+    DRAFT(linear, linear_sums_in_half,
+          "no more digits than half precision, 11 bits, and is farther off"),
     SPOILT(linear, all_but_the_first_row, "Never written: every row but the first"),
     SPOILT(linear, transposed, "is written as [out][rows]"),
     SPOILT(linear, bias_of_the_row, "bias is chosen by the row"),
@@ -1383,7 +1498,8 @@ static const Draft wrong[] = {
     DRAFT(gated_feed_forward, gated_adds, "or in a buffer to work in"),
     DRAFT(rope_half_split, rope_other_way, "turn backwards"),
     DRAFT(rope_interleaved, rope_next_position, "past the end of"),
-    SPOILT(rope_interleaved, odd_unwritten, "Never written: every second number of a head: 1, 3, 5"),
+    SPOILT(rope_interleaved, odd_unwritten,
+           "Never written: every second number of a head: 1, 3, 5"),
     SPOILT(rope_interleaved, copy_of_x, "Your output is x, unchanged"),
     DRAFT(softmax, softmax_overflows, "Subtract the row's maximum"),
     DRAFT(softmax, softmax_of_all_rows, "runs on from one row to the next"),
@@ -1402,8 +1518,10 @@ static const Draft wrong[] = {
     DRAFT(grouped_query_attention, grouped_by_remainder, "h % KV"),
     DRAFT(grouped_query_attention, grouped_first_head, "all read key/value head 0"),
     DRAFT(grouped_query_attention, grouped_adds, "adds onto what was in out"),
-    SPOILT(grouped_query_attention, first_head_everywhere, "Every head of your output is the right first one"),
-    SPOILT(grouped_query_attention, last_head_everywhere, "Every head of your output is the right last one"),
+    SPOILT(grouped_query_attention, first_head_everywhere,
+           "Every head of your output is the right first one"),
+    SPOILT(grouped_query_attention, last_head_everywhere,
+           "Every head of your output is the right last one"),
     DRAFT(kv_cache_append, append_one_late, "one slot late"),
     DRAFT(kv_cache_append, append_keeps_the_length, "You return the old length"),
     DRAFT(kv_cache_append, append_swapped, "keys are in the values' cache"),
@@ -1435,10 +1553,12 @@ static const Draft wrong[] = {
     DRAFT(decoder_forward, forward_side_by_side, "it read x as it was before attention"),
     DRAFT(decoder_forward, forward_without_final_norm, "the final norm is missing"),
     DRAFT(decoder_forward, forward_first_layer, "each of your layers is layer 0"),
-    DRAFT(decoder_forward, forward_last_token, "This row of out is not written: all T tokens come out"),
+    DRAFT(decoder_forward, forward_last_token,
+          "This row of out is not written: all T tokens come out"),
     DRAFT(decoder_forward, forward_shows_no_attention,
           "differs is 1, after attention of layer 0, at token 0, number 0"),
-    DRAFT(decoder_forward, forward_one_layer_less, "differs is 3, after attention of layer 1, at token 0, number 0"),
+    DRAFT(decoder_forward, forward_one_layer_less,
+          "differs is 3, after attention of layer 1, at token 0, number 0"),
     DRAFT(decoder_forward, forward_ignores_length,
           "The tokens of the first piece are right, those of the second are not"),
     DRAFT(pair_counts, counts_add, "adds onto what was in out"),
@@ -1459,7 +1579,8 @@ static const Draft wrong[] = {
     DRAFT(dot_q4_0, dot_eight_a_byte, "You subtract 8 once for each byte"),
     DRAFT(vocab_parallel_argmax, largest_first_parts_longer, "as numpy.array_split does"),
     DRAFT(linear_backward, linear_backward_where_x_is, "left out where the other two are NULL"),
-    DRAFT(linear_backward, linear_backward_sets, "what was there is lost. Write +="), /* one dbias is dy, unchanged */
+    DRAFT(linear_backward, linear_backward_sets,
+          "what was there is lost. Write +="), /* one dbias is dy, unchanged */
     DRAFT(embedding_backward, embedding_backward_of_runs, "twice in succession"),
     DRAFT(embedding_backward, embedding_backward_but_last, "Your last token is left out"),
     DRAFT(rope_half_split_backward, rope_backward_by_head, "chosen by the head"),
@@ -1470,12 +1591,17 @@ static const Draft wrong[] = {
     DRAFT(softmax_backward, softmax_backward_p_inside, "p multiplies both"),
     DRAFT(swiglu_backward, swiglu_backward_at_the_product, "taken at gate up"),
     DRAFT(grouped_query_attention_backward, grouped_backward_sets, "set by each query"),
-    DRAFT(grouped_query_attention_backward, grouped_backward_dscore_in_dv, "Your dv sums dscore dout"),
-    DRAFT(grouped_query_attention_backward, grouped_backward_without_softmax, "softmax is passed over"),
-    DRAFT(grouped_query_attention_backward, grouped_backward_before_itself, "do not see their own key"),
+    DRAFT(grouped_query_attention_backward, grouped_backward_dscore_in_dv,
+          "Your dv sums dscore dout"),
+    DRAFT(grouped_query_attention_backward, grouped_backward_without_softmax,
+          "softmax is passed over"),
+    DRAFT(grouped_query_attention_backward, grouped_backward_before_itself,
+          "do not see their own key"),
     DRAFT(grouped_query_attention_backward, grouped_backward_of_all_heads, "divided by sqrt(H D)"),
-    DRAFT(flash_attention_backward, flash_backward_modulo, "Your query head h reads key/value head h % KV"),
-    DRAFT(flash_attention_backward, flash_backward_unscaled, "not divided by sqrt(D) before log_sum is subtracted"),
+    DRAFT(flash_attention_backward, flash_backward_modulo,
+          "Your query head h reads key/value head h % KV"),
+    DRAFT(flash_attention_backward, flash_backward_unscaled,
+          "not divided by sqrt(D) before log_sum is subtracted"),
     DRAFT(rms_norm_backward, rms_norm_backward_sets, "Your dweight is set by each row"),
     DRAFT(rms_norm_backward, rms_norm_backward_resets_nothing, "those of the squares and of n g"),
     DRAFT(adamw, adamw_beta1_for_both, "Your v is a mean by beta1, as m is"),
@@ -1503,11 +1629,14 @@ static const Draft wrong[] = {
     DRAFT(gqa_attention_with_past, look_by_8, "divided by 8, as if each head were 64 wide"),
     DRAFT(cached_attention, cached_by_8, "divided by 8, as if each head were 64 wide"),
     DRAFT(gqa_attention_with_past, look_by_the_root_of_keys, "divided by sqrt(S)"),
-    DRAFT(flash_attention, look_through_the_last_head, "Your query head 1 reads key/value head 1, and not 0"),
-    DRAFT(flash_attention, look_at_the_last_100, "at position 315 of 316, sees keys 216 to 315, and not 0 to 315"),
+    DRAFT(flash_attention, look_through_the_last_head,
+          "Your query head 1 reads key/value head 1, and not 0"),
+    DRAFT(flash_attention, look_at_the_last_100,
+          "at position 315 of 316, sees keys 216 to 315, and not 0 to 315"),
     SPOILT(flash_attention, in_bf16, "rounded to bfloat16"),
     SPOILT(flash_attention, rubbish_for_65_keys, "is over 64"),
-    DRAFT(gqa_attention_with_past, look_half_way, "at position 1 of 2, sees keys 0 to 0, and not 0 to 1"),
+    DRAFT(gqa_attention_with_past, look_half_way,
+          "at position 1 of 2, sees keys 0 to 0, and not 0 to 1"),
     DRAFT(softmax, softmax_from_minus_10000, "Your maximum starts at -10000"),
     DRAFT(min_p, min_p_log10, "becomes log10(p)"),
     SPOILT(min_p, all_kept, "You rule out nothing"),
@@ -1516,15 +1645,18 @@ static const Draft wrong[] = {
     DRAFT(clip_gradient, clip_by_the_root, "is the right one times a number, another one in each"),
     DRAFT(learning_rate, rate_warms_too_short, "step <= warmup"),
     DRAFT(learning_rate, rate_in_degrees, "180 times the way, as degrees"),
-    DRAFT(learning_rate, rate_in_whole_numbers, "step / warmup and your way along the cosine are divisions of whole"),
+    DRAFT(learning_rate, rate_in_whole_numbers,
+          "step / warmup and your way along the cosine are divisions of whole"),
     DRAFT(shard_columns, shard_columns_by_rank, "Your part begins at row `rank`"),
     DRAFT(shard_columns, shard_columns_of_numbers, "so many numbers behind the first"),
     DRAFT(shard_rows, shard_rows_by_rank, "Your part begins at column `rank`"),
     DRAFT(shard_rows, shard_rows_of_the_part, "step from row to row by the length of the part"),
     DRAFT(shard_rows, shard_rows_in_one_piece, "cut along the other axis"),
     DRAFT(shard_heads, shard_heads_by_rank, "Your queries begin at head `rank`"),
-    DRAFT(vocabulary_embedding, vocabulary_without_its_first, "first token of your part gets zeros"),
-    DRAFT(flash_attention_lse, log_sum_too_large, "In the cases that fail your output is the right one times 1.5"),
+    DRAFT(vocabulary_embedding, vocabulary_without_its_first,
+          "first token of your part gets zeros"),
+    DRAFT(flash_attention_lse, log_sum_too_large,
+          "In the cases that fail your output is the right one times 1.5"),
     SPOILT(relu, absolute_x, "come out positive"),
     SPOILT(relu, nan_is_0, "turns NaN into 0"),
     SPOILT(relu, negative_unwritten, "never written"),
@@ -1549,24 +1681,28 @@ static const Draft wrong[] = {
 };
 
 /* The judge's words about them: trouble first, then the mistake. True if every case passes. */
-static bool conclude(const Kernel *kernel, Golden *golden, Verdict *verdicts, char said[static DIAGNOSIS]) {
+static bool conclude(const Kernel *kernel, Golden *golden, Verdict *verdicts,
+                     char said[static DIAGNOSIS]) {
     int passed = 0;
     said[0] = '\0';
     for (int c = 0; c < golden->count; c++) {
         passed += verdict_passes(&verdicts[c]);
         if (verdicts[c].trouble[0]) snprintf(said, DIAGNOSIS, "%s", verdicts[c].trouble);
     }
-    if (!said[0]) snprintf(said, DIAGNOSIS, "%s", diagnose(kernel, golden, golden->count, verdicts).advice);
+    if (!said[0])
+        snprintf(said, DIAGNOSIS, "%s", diagnose(kernel, golden, golden->count, verdicts).advice);
     bool all = passed == golden->count;
     for (int c = 0; c < golden->count; c++) verdict_free(&verdicts[c]);
-    free(verdicts), golden_close(golden);
+    free(verdicts);
+    golden_close(golden);
     return all;
 }
 
 static Verdict verdict_of_spoilt(const Kernel *kernel, const GoldenCase *golden, Spoil *spoil) {
     const Tensor *expected = &golden->expected;
     int rank = expected->rank;
-    Right of = {.golden = golden, .count = tensor_count(expected), .right = tensor_to_float(expected)};
+    Right of = {
+        .golden = golden, .count = tensor_count(expected), .right = tensor_to_float(expected)};
     of.width = expected->shape[rank - 1];
     of.rows = of.width ? of.count / of.width : 0;
     of.heads = rank == 3 ? expected->shape[1] : of.rows;
@@ -1575,9 +1711,11 @@ static Verdict verdict_of_spoilt(const Kernel *kernel, const GoldenCase *golden,
     memcpy(&unwritten, &bits, sizeof unwritten);
     for (size_t i = 0; i < of.count; i++) numbers[i] = spoil(&of, i, of.right[i], unwritten);
     Tensor output = *expected;
-    output.dtype = F32, output.data = numbers;
+    output.dtype = F32;
+    output.data = numbers;
     Verdict verdict = verdict_of_output(kernel, golden, &output);
-    free(numbers), free((void *)of.right);
+    free(numbers);
+    free((void *)of.right);
     return verdict;
 }
 
@@ -1601,8 +1739,11 @@ static void mistakes_are_named(void **state) {
     int missed = 0;
     for (size_t d = 0; d < sizeof wrong / sizeof *wrong; d++) {
         char said[DIAGNOSIS];
-        if (judge_draft(&wrong[d], said)) fail_msg("%s, \"%s\": passes", wrong[d].kernel, wrong[d].words);
-        if (strstr(said, wrong[d].words) || (is_told_by_a_payload(&wrong[d]) && !sums_keep_payloads())) continue;
+        if (judge_draft(&wrong[d], said))
+            fail_msg("%s, \"%s\": passes", wrong[d].kernel, wrong[d].words);
+        if (strstr(said, wrong[d].words) ||
+            (is_told_by_a_payload(&wrong[d]) && !sums_keep_payloads()))
+            continue;
         print_message("%s: \"%s\" is not in \"%s\"\n", wrong[d].kernel, wrong[d].words, said);
         missed++;
     }
@@ -1624,7 +1765,8 @@ static void infinities_of_samplers_are_no_overflow(void **state) {
 static void no_false_name_is_given(void **state) {
     (void)state;
     static const Draft unnamed[] = {
-        DRAFT(vocab_parallel_argmax, largest_of_odd_parts, "rounded"),      /* whole numbers have few digits anyway */
+        DRAFT(vocab_parallel_argmax, largest_of_odd_parts,
+              "rounded"), /* whole numbers have few digits anyway */
         DRAFT(vocab_parallel_argmax, largest_by_a_margin, "whole numbers"),
         DRAFT(flash_attention_lse, log_sum_of_nothing, "ruled out"),
         SPOILT(linear, in_half, "sums"),
@@ -1632,7 +1774,8 @@ static void no_false_name_is_given(void **state) {
     for (size_t d = 0; d < sizeof unnamed / sizeof *unnamed; d++) {
         char said[DIAGNOSIS];
         assert_false(judge_draft(&unnamed[d], said));
-        if (strstr(said, unnamed[d].words)) fail_msg("%s: \"%s\" is not true", unnamed[d].kernel, said);
+        if (strstr(said, unnamed[d].words))
+            fail_msg("%s: \"%s\" is not true", unnamed[d].kernel, said);
     }
 }
 
@@ -1650,7 +1793,8 @@ static float kahan(int n, const float x[n]) {
     volatile float sum = 0, lost = 0; /* volatile: what is lost must not be reckoned away */
     for (int i = 0; i < n; i++) {
         float term = x[i] - lost, next = sum + term;
-        lost = isfinite(next) ? (next - sum) - term : 0, sum = next;
+        lost = isfinite(next) ? (next - sum) - term : 0;
+        sum = next;
     }
     return sum;
 }
@@ -1668,14 +1812,15 @@ static float in_lanes(int n, const float x[n]) {
     return pairwise(16, lane);
 }
 
-static void rms_by(float sum(int n, const float x[n]), int rows, int dim, float *out, const float *x,
-                   const float *weight, const float *bias, float eps) {
+static void rms_by(float sum(int n, const float x[n]), int rows, int dim, float *out,
+                   const float *x, const float *weight, const float *bias, float eps) {
 #pragma omp parallel for
     for (int r = 0; r < rows; r++) {
         float *squares = xmalloc((size_t)dim * sizeof *squares);
         for (int i = 0; i < dim; i++) squares[i] = x[r * dim + i] * x[r * dim + i];
         float by = 1 / sqrtf(sum(dim, squares) / (float)dim + eps);
-        for (int i = 0; i < dim; i++) out[r * dim + i] = x[r * dim + i] * by * weight[i] + (bias ? bias[i] : 0);
+        for (int i = 0; i < dim; i++)
+            out[r * dim + i] = x[r * dim + i] * by * weight[i] + (bias ? bias[i] : 0);
         free(squares);
     }
 }
@@ -1689,7 +1834,8 @@ NORM(rms_newton) { /* from a bad first guess, in double */
         for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];
         double a = sum / dim + eps, y = isfinite(a) ? famous_root((float)a) : 1 / sqrt(a);
         for (int step = 0; step < 5 && isfinite(a); step++) y *= 1.5 - 0.5 * a * y * y;
-        for (int i = 0; i < dim; i++) out[r][i] = (float)(x[r][i] * y) * weight[i] + (bias ? bias[i] : 0);
+        for (int i = 0; i < dim; i++)
+            out[r][i] = (float)(x[r][i] * y) * weight[i] + (bias ? bias[i] : 0);
     }
 }
 NORM(layer_welford) {
@@ -1697,10 +1843,12 @@ NORM(layer_welford) {
         double mean = 0, squares = 0;
         for (int i = 0; i < dim; i++) {
             double before = x[r][i] - mean;
-            mean += before / (i + 1), squares += before * (x[r][i] - mean);
+            mean += before / (i + 1);
+            squares += before * (x[r][i] - mean);
         }
         double by = 1 / sqrt(squares / dim + eps);
-        for (int i = 0; i < dim; i++) out[r][i] = (float)((x[r][i] - mean) * by) * weight[i] + bias[i];
+        for (int i = 0; i < dim; i++)
+            out[r][i] = (float)((x[r][i] - mean) * by) * weight[i] + bias[i];
     }
 }
 NORM(layer_in_two_passes) {
@@ -1710,19 +1858,22 @@ NORM(layer_in_two_passes) {
         mean = pairwise(dim, row) / (float)dim;
         for (int i = 0; i < dim; i++) row[i] = ((*x)[i] - mean) * ((*x)[i] - mean);
         variance = pairwise(dim, row) / (float)dim;
-        for (int i = 0; i < dim; i++) row[i] = ((*x)[i] - mean) / sqrtf(variance + eps) * weight[i] + bias[i];
+        for (int i = 0; i < dim; i++)
+            row[i] = ((*x)[i] - mean) / sqrtf(variance + eps) * weight[i] + bias[i];
     }
 }
 /* e^x = 2^k e^r, and e^r by Estrin's scheme, whose products need not wait for one another. */
 static double estrin_exp(double x) {
     if (!(fabs(x) < 700)) return x < 0 ? 0 : x > 0 ? INFINITY : x;
     double k = rint(x * M_LOG2E), r = x - k * M_LN2, r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
-    double low = (1 + r) + r2 * (1 / 2.0 + r / 6), middle = (1 / 24.0 + r / 120) + r2 * (1 / 720.0 + r / 5040);
+    double low = (1 + r) + r2 * (1 / 2.0 + r / 6),
+           middle = (1 / 24.0 + r / 120) + r2 * (1 / 720.0 + r / 5040);
     double high = (1 / 40320.0 + r / 362880) + r2 * (1 / 3628800.0 + r / 39916800);
     return ldexp(low + r4 * middle + r8 * high, (int)k);
 }
 ACTIVATION(silu_estrin) {
-    for (int i = 0; i < n; i++) out[i] = (float)(x[i] == -INFINITY ? NAN : x[i] / (1 + estrin_exp(-(double)x[i])));
+    for (int i = 0; i < n; i++)
+        out[i] = (float)(x[i] == -INFINITY ? NAN : x[i] / (1 + estrin_exp(-(double)x[i])));
 }
 ACTIVATION(sigmoid_by_sign) { /* no e^x overflows */
     for (int i = n; i-- > 0;) {
@@ -1745,7 +1896,8 @@ SOFTMAX(softmax_online) {
         double most = -INFINITY, sum = 0;
         for (int i = 0; i < n; i++) {
             double next = x[r][i] > most || isnan(x[r][i]) ? x[r][i] : most;
-            sum = (most == next ? sum : sum * exp(most - next)) + exp(x[r][i] - next), most = next;
+            sum = (most == next ? sum : sum * exp(most - next)) + exp(x[r][i] - next);
+            most = next;
         }
         for (int i = 0; i < n; i++) out[r][i] = (float)(exp(x[r][i] - most) / sum);
     }
@@ -1758,7 +1910,8 @@ GROUPED(grouped_head_by_head) {
         for (int s = 0; s <= t; s++) {
             score[s] = 0;
             for (int i = D; i-- > 0;) score[s] += (double)q[t][h][i] * k[s][g][i];
-            score[s] /= sqrt(D), most = fmax(most, score[s]);
+            score[s] /= sqrt(D);
+            most = fmax(most, score[s]);
         }
         for (int s = 0; s <= t; s++) all += score[s] = exp(score[s] - most);
         for (int i = 0; i < D; i++) {
@@ -1815,7 +1968,8 @@ static void right_kernels_pass_in_any_style(void **state) {
     call_time_limit = 600; /* under an emulator too */
     for (size_t d = 0; d < sizeof right / sizeof *right; d++) {
         char said[DIAGNOSIS];
-        if (!judge_draft(&right[d], said)) fail_msg("right kernel %zu, %s, fails: %s", d, right[d].kernel, said);
+        if (!judge_draft(&right[d], said))
+            fail_msg("right kernel %zu, %s, fails: %s", d, right[d].kernel, said);
         assert_string_equal(said, "");
         const Kernel *kernel = kernel_named(right[d].kernel);
         if (!random_shapes_agree(&(Subject){kernel, NULL, right[d].function}, said))

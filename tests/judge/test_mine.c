@@ -1,4 +1,5 @@
-/* The reader's Llama: it is chapter 9's whichever kernels it is made of, and whatever they do, it is told. */
+/* The reader's Llama: it is chapter 9's whichever kernels it is made of, and whatever they do, it
+ * is told. */
 #include "09_decoder/decoder.h"
 #include "10_tokenizer/tokenizer_internal.h"
 #include "11_generation/generation.h"
@@ -23,36 +24,42 @@ static Tokenizer *tokenizer;
 
 static int open_model(void **state) {
     use_threads(1); /* a process that forks must not have any */
-    model = model_open(model_folder), tokenizer = tokenizer_open(model_folder);
+    model = model_open(model_folder);
+    tokenizer = tokenizer_open(model_folder);
     return make_folder(state);
 }
 
 static int close_model(void **state) {
-    model_close(&model), tokenizer_close(tokenizer);
+    model_close(&model);
+    tokenizer_close(tokenizer);
     return remove_folder(state);
 }
 
 /* ------------------------------------------------------------------ the Llama by itself */
 
-/* Logits are up to 16 large, whose ulp is 1e-6. Kernels that add in another order move them by two or three, and 30 are
- * allowed. */
-static void assert_alike(int V, const float logits[V], const float decoders[V], const char *kernels) {
+/* Logits are up to 16 large, whose ulp is 1e-6. Kernels that add in another order move them by two
+ * or three, and 30 are allowed. */
+static void assert_alike(int V, const float logits[V], const float decoders[V],
+                         const char *kernels) {
     for (int v = 0; v < V; v++)
         if (!(fabsf(logits[v] - decoders[v]) < 3e-5f))
-            fail_msg("with %s, logit %d is %g, and %g in chapter 9", kernels, v, logits[v], decoders[v]);
+            fail_msg("with %s, logit %d is %g, and %g in chapter 9", kernels, v, logits[v],
+                     decoders[v]);
 }
 
 /* A prompt at once, and a token more: chapter 9's logits after each. */
 static void read_by_decoder(int T, const int ids[T], int V, float logits[2][V]) {
     Decoder decoder = decoder_new(&model, &reference_kernels, T);
-    decoder_eval(&decoder, T - 1, ids), decoder_logits(&decoder, logits[0]);
-    decoder_eval(&decoder, 1, ids + T - 1), decoder_logits(&decoder, logits[1]);
+    decoder_eval(&decoder, T - 1, ids);
+    decoder_logits(&decoder, logits[0]);
+    decoder_eval(&decoder, 1, ids + T - 1);
+    decoder_logits(&decoder, logits[1]);
     decoder_free(&decoder);
 }
 
 /* With some of our kernels taken for the reader's, the Llama's are the same. */
-static void compare_with_decoder(const char *kernels, const Function yours[PARTS], int T, const int ids[T], int V,
-                                 const float decoders[2][V]) {
+static void compare_with_decoder(const char *kernels, const Function yours[PARTS], int T,
+                                 const int ids[T], int V, const float decoders[2][V]) {
     float logits[V];
     Requests underway = {0};
     YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
@@ -60,17 +67,32 @@ static void compare_with_decoder(const char *kernels, const Function yours[PARTS
         read_text(&llama.examinee, T - 1 + more, ids, V, logits);
         assert_alike(V, logits, decoders[more], kernels);
     }
-    forget_the_limit(), your_llama_free(&llama);
+    forget_the_limit();
+    your_llama_free(&llama);
 }
 
 static void each_way_through_it_is_chapter_9s(void **state) {
     (void)state;
     static const char *const ways[] = {
-        "", "flash_attention", "gqa_attention_with_past", "cached_attention", "grouped_query_attention", "attention",
-        "attention_scores", "softmax", "weighted_sum", "grouped_query_attention attention",
-        "gated_feed_forward", "gated_feed_forward swiglu", "silu",
+        "",
+        "flash_attention",
+        "gqa_attention_with_past",
+        "cached_attention",
+        "grouped_query_attention",
+        "attention",
+        "attention_scores",
+        "softmax",
+        "weighted_sum",
+        "grouped_query_attention attention",
+        "gated_feed_forward",
+        "gated_feed_forward swiglu",
+        "silu",
         "rms_norm linear rope_frequencies rope_table rope_half_split kv_cache_append swiglu",
-        "attention_block", "feed_forward_block", "decoder_logits", "decoder_forward", "decoder_forward decoder_logits",
+        "attention_block",
+        "feed_forward_block",
+        "decoder_logits",
+        "decoder_forward",
+        "decoder_forward decoder_logits",
         "attention_block feed_forward_block rms_norm linear rope_table",
     };
     static const char text[] = "Mia gave the red ball to Anna. Mia sang";
@@ -109,18 +131,23 @@ static void each_part_is_called(void **state) {
         }
         assert_string_equal(underway.kernel, parts[p].name);
         assert_true(underway.is_yours);
-        forget_the_limit(), your_llama_free(&llama);
+        forget_the_limit();
+        your_llama_free(&llama);
     }
     tokenizer->merge = bpe_merge;
     fclose(nowhere);
 }
 
 /* Ours, taken for the reader's; and one that gives what lies in no text, and is no token. */
-static int merge_to_nonsense(const Vocabulary *vocabulary, const char *text, int count, Symbol symbols[count]) {
+static int merge_to_nonsense(const Vocabulary *vocabulary, const char *text, int count,
+                             Symbol symbols[count]) {
     (void)text;
     for (int i = 0; i < count; i++) {
-        static const Symbol nonsense[] = {{.start = -1, .length = 1}, {.start = 1 << 30, .length = 1}, {.length = -1},
-                                          {.length = 1 << 30},        {.length = 1, .id = -2}};
+        static const Symbol nonsense[] = {{.start = -1, .length = 1},
+                                          {.start = 1 << 30, .length = 1},
+                                          {.length = -1},
+                                          {.length = 1 << 30},
+                                          {.length = 1, .id = -2}};
         symbols[i] = nonsense[i % 5];
     }
     if (count) symbols[count - 1] = (Symbol){.length = 1, .id = vocabulary->size};
@@ -136,19 +163,25 @@ static void the_readers_merge_makes_the_tokens(void **state) {
     size_t count, again;
     int *ids = encode_with_bos(tokenizer, strlen(text), text, &count);
     for (int way = 0; way < 2; way++) {
-        yours[part_named("bpe_merge")] = way == 0 ? (Function)bpe_merge : (Function)merge_to_nonsense;
+        yours[part_named("bpe_merge")] =
+            way == 0 ? (Function)bpe_merge : (Function)merge_to_nonsense;
         let_it_merge(tokenizer);
         int *others = encode_with_bos(tokenizer, strlen(text), text, &again);
-        if (way == 0) assert_int_equal(again, count), assert_memory_equal(others, ids, count * sizeof *ids);
-        else assert_int_equal(again, 1); /* BOS alone */
+        if (way == 0) {
+            assert_int_equal(again, count);
+            assert_memory_equal(others, ids, count * sizeof *ids);
+        } else assert_int_equal(again, 1); /* BOS alone */
         free(others);
     }
     assert_int_equal(underway.layer, CUTTING);
-    forget_the_limit(), free(ids), your_llama_free(&llama), tokenizer->merge = bpe_merge;
+    forget_the_limit();
+    free(ids);
+    your_llama_free(&llama);
+    tokenizer->merge = bpe_merge;
 }
 
-/* A text of more tokens than are read together, by a small model of two layers: where the first ends, it is cut as
- * well. */
+/* A text of more tokens than are read together, by a small model of two layers: where the first
+ * ends, it is cut as well. */
 static void a_long_text_is_read_in_pieces(void **state) {
     (void)state;
     static const Function yours[PARTS];
@@ -160,10 +193,13 @@ static void a_long_text_is_read_in_pieces(void **state) {
     for (int t = 0; t < T; t++) ids[t] = 1 + 7 * t % (V - 1);
     YourLlama llama = your_llama(&small, tokenizer, yours, &underway);
     Decoder decoder = decoder_new(&small, &reference_kernels, T);
-    decoder_eval(&decoder, T, ids), decoder_logits(&decoder, decoders);
+    decoder_eval(&decoder, T, ids);
+    decoder_logits(&decoder, decoders);
     read_text(&llama.examinee, T, ids, V, logits);
     assert_alike(V, logits, decoders, "a long text");
-    decoder_free(&decoder), your_llama_free(&llama), model_close(&small);
+    decoder_free(&decoder);
+    your_llama_free(&llama);
+    model_close(&small);
 }
 
 static void one_of_several_does_the_work(void **state) {
@@ -174,13 +210,16 @@ static void one_of_several_does_the_work(void **state) {
     for (int p = 0; p < PARTS; p++)
         if (parts[p].covers) has[p] = false;
     resolve_overrides(has, instead);
-    assert_true(has[part_named("flash_attention")] && has[part_named("kv_cache_append")] && has[part_named("swiglu")]);
-    assert_false(has[part_named("cached_attention")] || has[part_named("softmax")] || has[part_named("silu")]);
+    assert_true(has[part_named("flash_attention")] && has[part_named("kv_cache_append")] &&
+                has[part_named("swiglu")]);
+    assert_false(has[part_named("cached_attention")] || has[part_named("softmax")] ||
+                 has[part_named("silu")]);
     assert_string_equal(instead[part_named("attention")], "flash_attention");
     assert_null(instead[part_named("kv_cache_append")]);
 
     memset(has, false, sizeof has);
-    has[part_named("cached_attention")] = has[part_named("kv_cache_append")] = has[part_named("softmax")] = true;
+    has[part_named("cached_attention")] = has[part_named("kv_cache_append")] =
+        has[part_named("softmax")] = true;
     resolve_overrides(has, instead);
     assert_true(has[part_named("cached_attention")]);
     assert_string_equal(instead[part_named("kv_cache_append")], "cached_attention");
@@ -205,7 +244,8 @@ static void a_block_does_the_work_of_its_kernels(void **state) {
     has[part_named("decoder_forward")] = has[part_named("decoder_logits")] = false;
     resolve_overrides(has, instead);
     assert_true(has[part_named("attention_block")] && has[part_named("feed_forward_block")]);
-    assert_true(has[part_named("rms_norm")] && has[part_named("linear")]); /* the last norm, and the logits */
+    assert_true(has[part_named("rms_norm")] &&
+                has[part_named("linear")]); /* the last norm, and the logits */
     assert_string_equal(instead[part_named("flash_attention")], "attention_block");
     assert_string_equal(instead[part_named("softmax")], "attention_block");
     assert_string_equal(instead[part_named("swiglu")], "feed_forward_block");
@@ -215,7 +255,8 @@ static void a_block_does_the_work_of_its_kernels(void **state) {
 static void its_time_has_an_end(void **state) {
     (void)state;
     static const Function yours[PARTS];
-    Requests *underway = mmap(NULL, sizeof *underway, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    Requests *underway =
+        mmap(NULL, sizeof *underway, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int status;
     underway->deadline = 1e-9; /* which are over as soon as the child begins */
     pid_t child = fork();
@@ -230,28 +271,33 @@ static void its_time_has_an_end(void **state) {
     munmap(underway, sizeof *underway);
 }
 
-/* ------------------------------------------------------------------ make mine, as a reader uses it */
+/* --------------------------------------------------------------- make mine, as a reader uses it */
 
 static void write_kernel(const char *name, const char *signature, const char *body) {
     FILE *file = fopen(AT("%s/%s", folder, name), "w");
     assert_non_null(file);
-    fprintf(file, "#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\nvoid %s {\n%s\n}\n", signature, body);
+    fprintf(file, "#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\nvoid %s {\n%s\n}\n",
+            signature, body);
     fclose(file);
 }
 
-static const char norm_head[] = "rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim], "
-                               "const float weight[dim], const float *bias, float eps)";
-static const char rope_head[] = "rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D], "
-                           "const float cosine[T][D / 2], const float sine[T][D / 2])";
-static const char gate_head[] = "swiglu(int n, float out[n], const float gate[n], const float up[n])";
+static const char norm_head[] =
+    "rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim], const "
+    "float weight[dim], const float *bias, float eps)";
+static const char rope_head[] =
+    "rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D], "
+    "const float cosine[T][D / 2], const float sine[T][D / 2])";
+static const char gate_head[] =
+    "swiglu(int n, float out[n], const float gate[n], const float up[n])";
 
 /* RMSNorm by this root; before it, some deed. */
-#define NORM(root, deed)                                                                \
-    deed "for (int r = 0; r < rows; r++) {\n"                                           \
-         "    double mean = 0;\n"                                                       \
-         "    for (int i = 0; i < dim; i++) mean += (double)x[r][i] * x[r][i] / dim;\n" \
-         "    for (int i = 0; i < dim; i++)\n"                                          \
-         "        out[r][i] = (float)(x[r][i] / (" root ")) * weight[i] + (bias ? bias[i] : 0);\n}"
+#define NORM(root, deed)                                                                           \
+    deed "for (int r = 0; r < rows; r++) {\n"                                                      \
+         "    double mean = 0;\n"                                                                  \
+         "    for (int i = 0; i < dim; i++) mean += (double)x[r][i] * x[r][i] / dim;\n"            \
+         "    for (int i = 0; i < dim; i++)\n"                                                     \
+         "        out[r][i] = (float)(x[r][i] / (" root                                            \
+         ")) * weight[i] + (bias ? bias[i] : 0);\n}"
 #define RIGHT_ROOT "sqrt(mean + eps)"
 
 /* "It answers 3 of 24 questions about 5 unseen stories rightly; with our kernels it is 24." */
@@ -284,14 +330,16 @@ static void an_untouched_clone_is_all_ours(void **state) {
 static void write_merge(const char *name, const char *deed, const char *better) {
     static const char merge[] =
         "#include \"10_tokenizer/bpe.h\"\n#include <stdlib.h>\n"
-        "int bpe_merge(const Vocabulary *vocabulary, const char *text, int count, Symbol symbols[count]) {\n"
+        "int bpe_merge(const Vocabulary *vocabulary, const char *text, int count, Symbol "
+        "symbols[count]) {\n"
         "    %s\n"
         "    for (;;) {\n"
         "        int best = -1;\n"
         "        Merge first = {0};\n"
         "        for (int i = 0; i + 1 < count; i++) {\n"
         "            Symbol *a = &symbols[i], *b = &symbols[i + 1];\n"
-        "            Merge merge = vocabulary_merge(vocabulary, text + a->start, a->length, a->id, b->length, b->id);\n"
+        "            Merge merge = vocabulary_merge(vocabulary, text + a->start, a->length, a->id, "
+        "b->length, b->id);\n"
         "            if (merge.id >= 0 && (best < 0 || %s)) best = i, first = merge;\n"
         "        }\n"
         "        if (best < 0) return count;\n"
@@ -314,7 +362,8 @@ static void a_right_kernel_is_a_part_of_it(void **state) {
     write_kernel("my norm.c", norm_head, NORM(RIGHT_ROOT, ""));
     write_merge("merge.c", "", LOWEST_RANK);
     assert_int_equal(run("'my norm.c' merge.c"), 0);
-    assert_said("my norm.c   rms_norm    right         12 of 12   before each block, and before the logits\n");
+    assert_said("my norm.c   rms_norm    right         12 of 12   before each block, and before "
+                "the logits\n");
     assert_said("merge.c     bpe_merge   right         12 of 12   letters become tokens\n");
     assert_null(strstr(said, "ours so far"));
     assert_said("Answer: Anna has the red ball.\n");
@@ -334,7 +383,8 @@ static void wrong_kernels_are_named_and_used(void **state) {
                  "            out[t][h][i] = a * cosine[t][i] + b * sine[t][i];\n"
                  "            out[t][h][i + D / 2] = b * cosine[t][i] - a * sine[t][i];\n"
                  "        }");
-    write_kernel("gate.c", gate_head, "for (int i = 0; i < n; i++) out[i] = up[i] / (1 + expf(-up[i])) * gate[i];");
+    write_kernel("gate.c", gate_head,
+                 "for (int i = 0; i < n; i++) out[i] = up[i] / (1 + expf(-up[i])) * gate[i];");
     assert_int_equal(run("norm.c rope.c gate.c"), 1);
     assert_said("norm.c   rms_norm          wrong ");
     assert_said("rope.c   rope_half_split   wrong          0 of 11   turns queries and keys\n");
@@ -346,18 +396,20 @@ static void wrong_kernels_are_named_and_used(void **state) {
     assert_true(right < ours / 2);
 }
 
-static const char last[] = "gqa_attention_with_past(int T, int S, int H, int KV, int D, float out[restrict T][H][D], "
-                           "const float q[T][H][D], "
-                           "const float k[S][KV][D], const float v[S][KV][D])";
+static const char last[] =
+    "gqa_attention_with_past(int T, int S, int H, int KV, int D, float out[restrict T][H][D], "
+    "const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D])";
 
 /* Chapter 9's decoder as a reader's file, with something exchanged in it. */
 static void write_decoder(const char *name, const char *from, const char *to) {
     size_t size;
-    char *source = file_read(ROOT "/chapters/09_decoder/decoder.c", &size), *at = strstr(source, from);
+    char *source = file_read(ROOT "/chapters/09_decoder/decoder.c", &size),
+         *at = strstr(source, from);
     assert_non_null(at);
     FILE *file = fopen(AT("%s/%s", folder, name), "w");
     fprintf(file, "%.*s%s%s", (int)(at - source), source, to, at + strlen(from));
-    fclose(file), free(source);
+    fclose(file);
+    free(source);
 }
 
 static void the_decoder_is_the_readers(void **state) {
@@ -366,15 +418,16 @@ static void the_decoder_is_the_readers(void **state) {
     write_decoder("whole.c", "#include", "#include");
     assert_int_equal(run("whole.c"), 0);
     assert_said("decoder_forward      right           4 of 4   the whole way of the stream\n");
-    assert_said("attention_block      right           7 of 7   what attention adds, where your decoder_forward calls "
-                "it\n");
+    assert_said("attention_block      right           7 of 7   what attention adds, where your "
+                "decoder_forward calls it\n");
     assert_said("decoder_logits       right           3 of 3   the logits\n");
     assert_said("Answer: Anna has the red ball.\n");
     read_share(&right, &ours);
     assert_int_equal(right, ours);
 }
 
-/* The same, but x = delta in place of x += delta; and a feed-forward that gives nothing to add, by itself. */
+/* The same, but x = delta in place of x += delta; and a feed-forward that gives nothing to add, by
+ * itself. */
 static void a_wrong_decoder_tells_its_story(void **state) {
     (void)state;
     int right, ours;
@@ -392,15 +445,17 @@ static void a_wrong_decoder_tells_its_story(void **state) {
           "void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], "
           "const float x[T][C]) {\n"
           "    if (d->length > 3 && l == 2) exit(7);\n"
-          "    for (int t = 0; t < T; t++)\n        for (int i = 0; i < C; i++) delta[t][i] = 0 * x[t][i];\n}\n", file);
+          "    for (int t = 0; t < T; t++)\n        for (int i = 0; i < C; i++) delta[t][i] = 0 * "
+          "x[t][i];\n}\n",
+          file);
     fclose(file);
     assert_int_equal(run("nothing.c"), 1);
-    assert_said("Here it ends: your feed_forward_block in nothing.c ended the program (exit status 7), in layer 2, "
-                "reading token ");
+    assert_said("Here it ends: your feed_forward_block in nothing.c ended the program (exit status "
+                "7), in layer 2, reading token ");
 }
 
-/* A block is in one file, and what it is made of in others: through the table of kernels they are called, right or
- * wrong, and named when they crash. */
+/* A block is in one file, and what it is made of in others: through the table of kernels they are
+ * called, right or wrong, and named when they crash. */
 static void the_readers_blocks_call_the_readers_kernels(void **state) {
     (void)state;
     int right, ours;
@@ -417,28 +472,34 @@ static void the_readers_blocks_call_the_readers_kernels(void **state) {
           "    kernels->project(T, C, F, gate, normed, &layer->gate_proj);\n"
           "    kernels->project(T, C, F, up, normed, &layer->up_proj);\n"
           "    for (int t = 0; t < T; t++) kernels->swiglu(F, gate[t], gate[t], up[t]);\n"
-          "    kernels->project(T, F, C, delta, gate, &layer->down_proj);\n}\n", file);
+          "    kernels->project(T, F, C, delta, gate, &layer->down_proj);\n}\n",
+          file);
     fclose(file);
     write_kernel("gate.c", gate_head, "for (int i = 0; i < n; i++) out[i] = 0 * gate[i] * up[i];");
     assert_int_equal(run("block.c gate.c"), 1);
     assert_said("feed_forward_block   right           5 of 5   what the feed-forward adds\n");
-    assert_said("the gate opens or shuts, where your feed_forward_block calls d->kernels->swiglu\n");
+    assert_said(
+        "the gate opens or shuts, where your feed_forward_block calls d->kernels->swiglu\n");
     assert_null(strstr(said, "Answer: Anna has the red ball."));
     read_share(&right, &ours);
     assert_true(right < ours / 2);
 
-    write_kernel("own.c", last, "(void)q, (void)k;\n"
-                                "for (int t = 0; t < T; t++)\n"
-                                "    for (int h = 0; h < H; h++)\n"
-                                "        for (int i = 0; i < D; i++) out[t][h][i] = v[S - T + t][h / (H / KV)][i];");
-    assert_int_equal(system(AT("cp '%s/chapters/07_kv_cache/kv_cache.c' %s/cached.c", ROOT, folder)), 0);
+    write_kernel(
+        "own.c", last,
+        "(void)q, (void)k;\n"
+        "for (int t = 0; t < T; t++)\n"
+        "    for (int h = 0; h < H; h++)\n"
+        "        for (int i = 0; i < D; i++) out[t][h][i] = v[S - T + t][h / (H / KV)][i];");
+    assert_int_equal(
+        system(AT("cp '%s/chapters/07_kv_cache/kv_cache.c' %s/cached.c", ROOT, folder)), 0);
     assert_int_equal(run("own.c cached.c"), 1);
     assert_said("cached_attention   right         14 of 14   keeps keys and values, and attends\n");
     assert_said("not needed: your cached_attention does it\n"); /* which calls ours */
     assert_said("Answer: Anna has the red ball.\n");
 
-    write_kernel("crash.c", gate_head, "if (n == 512) abort(); /* as many as the model has hidden numbers */\n"
-                                    "for (int i = 0; i < n; i++) out[i] = gate[i] / (1 + expf(-gate[i])) * up[i];");
+    write_kernel("crash.c", gate_head,
+                 "if (n == 512) abort(); /* as many as the model has hidden numbers */\n"
+                 "for (int i = 0; i < n; i++) out[i] = gate[i] / (1 + expf(-gate[i])) * up[i];");
     assert_int_equal(run("block.c crash.c"), 1);
     assert_said("your feed_forward_block in block.c crashed (");
     assert_said("The kernel that it had called last was yours, too: swiglu in crash.c.\n");
@@ -456,21 +517,25 @@ static void the_tokenizer_merges_as_the_reader_does(void **state) {
     assert_true(right < ours);
 
     assert_int_equal(run("exits.c"), 1);
-    assert_said("Answer: Anna has the red ball.\n"); /* and then it is to tell a story, which begins with "Once" */
-    assert_said("Here it ends: your bpe_merge in exits.c ended the program (exit status 7), cutting a text into "
-                "tokens.\n");
+    assert_said("Answer: Anna has the red ball.\n"); /* and then it is to tell a story, which begins
+                                                        with "Once" */
+    assert_said("Here it ends: your bpe_merge in exits.c ended the program (exit status 7), "
+                "cutting a text into tokens.\n");
 }
 
-/* What nobody else knows: a kernel that passes, and goes wrong in the Llama alone, whose rows have 192 numbers. */
+/* What nobody else knows: a kernel that passes, and goes wrong in the Llama alone, whose rows have
+ * 192 numbers. */
 static void how_it_ends_is_told(void **state) {
     (void)state;
     static const struct {
         const char *name, *deed, *words;
     } ends[] = {
-        {"crash.c", "if (dim == 192) ++*(volatile float *)bias;\n", "your rms_norm in crash.c crashed ("},
+        {"crash.c", "if (dim == 192) ++*(volatile float *)bias;\n",
+         "your rms_norm in crash.c crashed ("},
         {"loop.c", "for (volatile int i = 0; dim == 192 && i < 2; i = 1) {}\n",
          "your rms_norm in loop.c did not come back within 1 second, "},
-        {"exit.c", "if (dim == 192) exit(7);\n", "your rms_norm in exit.c ended the program (exit status 7), "},
+        {"exit.c", "if (dim == 192) exit(7);\n",
+         "your rms_norm in exit.c ended the program (exit status 7), "},
     };
     for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
         char body[1024];
@@ -487,13 +552,17 @@ static void the_golden_values_are_closed_to_it(void **state) {
     (void)state;
     static const char golden[] = ROOT "/tests/golden/sentence.safetensors";
     pid_t child = fork();
-    if (child == 0) hide_goldens(), _exit(access(golden, R_OK) == 0 && fopen(golden, "r"));
+    if (child == 0) {
+        hide_goldens();
+        _exit(access(golden, R_OK) == 0 && fopen(golden, "r"));
+    }
     int status;
     waitpid(child, &status, 0);
     sweep_after(child);
     if (WEXITSTATUS(status) != 0) skip(); /* nothing can be hidden here: hide.h */
     char body[2048];
-    snprintf(body, sizeof body, NORM(RIGHT_ROOT, "    if (dim == 192) exit(fopen(\"%s\", \"r\") ? 7 : 9);\n"), golden);
+    snprintf(body, sizeof body,
+             NORM(RIGHT_ROOT, "    if (dim == 192) exit(fopen(\"%s\", \"r\") ? 7 : 9);\n"), golden);
     write_kernel("peeps.c", norm_head, body);
     assert_int_equal(run("peeps.c"), 1);
     assert_said("(exit status 9)");
@@ -518,15 +587,22 @@ static void what_gives_no_kernel_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_way_through_it_is_chapter_9s), cmocka_unit_test(each_part_is_called),
-        cmocka_unit_test(the_readers_merge_makes_the_tokens), cmocka_unit_test(a_long_text_is_read_in_pieces),
-        cmocka_unit_test(one_of_several_does_the_work),      cmocka_unit_test(a_block_does_the_work_of_its_kernels),
+        cmocka_unit_test(each_way_through_it_is_chapter_9s),
+        cmocka_unit_test(each_part_is_called),
+        cmocka_unit_test(the_readers_merge_makes_the_tokens),
+        cmocka_unit_test(a_long_text_is_read_in_pieces),
+        cmocka_unit_test(one_of_several_does_the_work),
+        cmocka_unit_test(a_block_does_the_work_of_its_kernels),
         cmocka_unit_test(its_time_has_an_end),
-        cmocka_unit_test(an_untouched_clone_is_all_ours),    cmocka_unit_test(a_right_kernel_is_a_part_of_it),
-        cmocka_unit_test(wrong_kernels_are_named_and_used),  cmocka_unit_test(the_decoder_is_the_readers),
+        cmocka_unit_test(an_untouched_clone_is_all_ours),
+        cmocka_unit_test(a_right_kernel_is_a_part_of_it),
+        cmocka_unit_test(wrong_kernels_are_named_and_used),
+        cmocka_unit_test(the_decoder_is_the_readers),
         cmocka_unit_test(the_readers_blocks_call_the_readers_kernels),
-        cmocka_unit_test(the_tokenizer_merges_as_the_reader_does), cmocka_unit_test(a_wrong_decoder_tells_its_story),
-        cmocka_unit_test(how_it_ends_is_told), cmocka_unit_test(the_golden_values_are_closed_to_it),
+        cmocka_unit_test(the_tokenizer_merges_as_the_reader_does),
+        cmocka_unit_test(a_wrong_decoder_tells_its_story),
+        cmocka_unit_test(how_it_ends_is_told),
+        cmocka_unit_test(the_golden_values_are_closed_to_it),
         cmocka_unit_test(what_gives_no_kernel_is_told),
     };
     return cmocka_run_group_tests_name("mine", tests, open_model, close_model) != 0;

@@ -1,5 +1,5 @@
-/* Kernels as strangers write them, in tests/submissions/: each file is compiled and judged as `make verify` does it. A
- * comment before a kernel,
+/* Kernels as strangers write them, in tests/submissions/: each file is compiled and judged as `make
+ * verify` does it. A comment before a kernel,
  *
  *     / * silu: went out of bounds|crashed
  *
@@ -44,15 +44,17 @@ static int check_expectations(const char *path) {
         if (sscanf(line, "/* %63[a-z_]: %511[^\n]", kernel, words) != 2) continue;
         char *end = strstr(words, " */");
         if (end) *end = '\0';
-        if (!says(report_of(kernel), words)) fail_msg("%s: of %s it is not said: %s\n%s", path, kernel, words, said);
+        if (!says(report_of(kernel), words))
+            fail_msg("%s: of %s it is not said: %s\n%s", path, kernel, words, said);
         count++;
     }
     fclose(file);
     return count;
 }
 
-/* Some mistakes can be told only where there is OpenMP, or where sums hand a NaN on as it is, or where the
- * golden values can be hidden: an emulator has no Landlock, nor has a Linux before 5.13. */
+/* Some mistakes can be told only where there is OpenMP, or where sums hand a NaN on as it is, or
+ * where the golden values can be hidden: an emulator has no Landlock, nor has a Linux before 5.13.
+ */
 static bool can_be_told(const char *name) {
 #ifndef _OPENMP
     if (strcmp(name, "threads.c") == 0) return false;
@@ -65,8 +67,10 @@ static void judge_file(void **state) {
     const char *name = *state, *path = AT("%s/tests/submissions/%s", ROOT, name);
     if (!can_be_told(name)) skip();
     bool right = strcmp(name, "right.c") == 0 || strcmp(name, "helper.c") == 0;
-    if (run("sh '%s/compile.sh' '%s.so' -Wall -Wextra -Werror '%s'", BUILD, name, path) != 0) fail_msg("%s", said);
-    assert_int_equal(run("cd '%s' && '%s/verify' --library '%s/%s.so'", ROOT, BUILD, folder, name), right ? 0 : 1);
+    if (run("sh '%s/compile.sh' '%s.so' -Wall -Wextra -Werror '%s'", BUILD, name, path) != 0)
+        fail_msg("%s", said);
+    assert_int_equal(run("cd '%s' && '%s/verify' --library '%s/%s.so'", ROOT, BUILD, folder, name),
+                     right ? 0 : 1);
     assert_true(check_expectations(path) > 0);
 }
 
@@ -79,7 +83,8 @@ int main(void) {
         const char *dot = strrchr(entry->d_name, '.');
         char *name = strdup(entry->d_name);
         if (dot && strcmp(dot, ".c") == 0)
-            tests[count++] = (struct CMUnitTest){.name = name, .test_func = judge_file, .initial_state = name};
+            tests[count++] =
+                (struct CMUnitTest){.name = name, .test_func = judge_file, .initial_state = name};
         else free(name);
     }
     if (directory) closedir(directory);

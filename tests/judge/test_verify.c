@@ -1,4 +1,5 @@
-/* The workbench against kernels that misbehave in every way a first draft does. Each must be told from the others. */
+/* The workbench against kernels that misbehave in every way a first draft does. Each must be told
+ * from the others. */
 #include "01_normalization/normalization.h"
 #include "11_generation/sampling.h"
 #include "common/file.h"
@@ -17,31 +18,57 @@
 
 #include <cmocka.h>
 
-#define RMS_NORM(name)                                                                                          \
-    static void name(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],                \
+#define RMS_NORM(name)                                                                             \
+    static void name(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],   \
                      const float weight[dim], const float bias[dim], float eps)
 
-RMS_NORM(writes_one_past) { rms_norm(rows, dim, out, x, weight, bias, eps), ((float *)out)[rows * dim] = 1; }
-RMS_NORM(writes_one_before) { rms_norm(rows, dim, out, x, weight, bias, eps), ((float *)out)[-1] = 1; }
-RMS_NORM(writes_far_past) { rms_norm(rows, dim, out, x, weight, bias, eps), ((float *)out)[100000] = 1; }
-RMS_NORM(writes_its_input) { rms_norm(rows, dim, out, x, weight, bias, eps), ((float *)x)[0] = 1; }
+RMS_NORM(writes_one_past) {
+    rms_norm(rows, dim, out, x, weight, bias, eps);
+    ((float *)out)[rows * dim] = 1;
+}
+RMS_NORM(writes_one_before) {
+    rms_norm(rows, dim, out, x, weight, bias, eps);
+    ((float *)out)[-1] = 1;
+}
+RMS_NORM(writes_far_past) {
+    rms_norm(rows, dim, out, x, weight, bias, eps);
+    ((float *)out)[100000] = 1;
+}
+RMS_NORM(writes_its_input) {
+    rms_norm(rows, dim, out, x, weight, bias, eps);
+    ((float *)x)[0] = 1;
+}
 RMS_NORM(leaves_the_last) {
     rms_norm(rows, dim, out, x, weight, bias, eps);
     const uint32_t poison = POISON << 16 | POISON;
     memcpy(&out[rows - 1][dim - 1], &poison, sizeof poison);
 }
-RMS_NORM(writes_nothing) { (void)rows, (void)dim, (void)out, (void)x, (void)weight, (void)bias, (void)eps; }
-static volatile uintptr_t nowhere = 1 << 14; /* no array lies there; volatile, or the compilers would object */
-RMS_NORM(follows_a_wild_pointer) { rms_norm(rows, dim, out, x, weight, bias, eps), *(volatile int *)nowhere = 0; }
+RMS_NORM(writes_nothing) {
+    (void)rows, (void)dim, (void)out, (void)x, (void)weight, (void)bias, (void)eps;
+}
+static volatile uintptr_t nowhere =
+    1 << 14; /* no array lies there; volatile, or the compilers would object */
+RMS_NORM(follows_a_wild_pointer) {
+    rms_norm(rows, dim, out, x, weight, bias, eps);
+    *(volatile int *)nowhere = 0;
+}
 RMS_NORM(reads_a_missing_bias) {
-    rms_norm(rows, dim, out, x, weight, bias, eps), out[0][0] += *(const volatile float *)((uintptr_t)bias + 16);
+    rms_norm(rows, dim, out, x, weight, bias, eps);
+    out[0][0] += *(const volatile float *)((uintptr_t)bias + 16);
 }
 RMS_NORM(loops_for_ever) {
     rms_norm(rows, dim, out, x, weight, bias, eps);
-    for (volatile unsigned i = 0;; i++) {}
+    for (volatile unsigned i = 0;; i++) {
+    }
 }
-RMS_NORM(exits) { rms_norm(rows, dim, out, x, weight, bias, eps), _exit(0); }
-RMS_NORM(aborts) { rms_norm(rows, dim, out, x, weight, bias, eps), raise(SIGKILL); }
+RMS_NORM(exits) {
+    rms_norm(rows, dim, out, x, weight, bias, eps);
+    _exit(0);
+}
+RMS_NORM(aborts) {
+    rms_norm(rows, dim, out, x, weight, bias, eps);
+    raise(SIGKILL);
+}
 RMS_NORM(loses_accuracy) {
     rms_norm(rows, dim, out, x, weight, bias, eps);
     for (int i = 0; i < dim; i++) out[0][i] *= 1 + 1e-5f;
@@ -70,7 +97,8 @@ static void trouble_is_named(void **state) {
     Golden golden;
     const GoldenCase *one = by_hand(&golden);
     for (size_t i = 0; i < sizeof misbehaving / sizeof *misbehaving; i++) {
-        Verdict verdict = verdict_of_call(kernel_named("rms_norm"), one, (Function)misbehaving[i].kernel);
+        Verdict verdict =
+            verdict_of_call(kernel_named("rms_norm"), one, (Function)misbehaving[i].kernel);
         assert_false(verdict_passes(&verdict));
         if (!strstr(verdict.trouble, misbehaving[i].words))
             fail_msg("\"%s\" lacks \"%s\"", verdict.trouble, misbehaving[i].words);
@@ -97,7 +125,8 @@ static void every_kernel_can_be_timed(void **state) {
     }
 }
 
-/* In a process that has been told the shorter limit; all others may be slow, as on a busy machine. */
+/* In a process that has been told the shorter limit; all others may be slow, as on a busy machine.
+ */
 static void a_loop_without_an_end_is_given_up(void **state) {
     (void)state;
     Golden golden;
@@ -106,11 +135,14 @@ static void a_loop_without_an_end_is_given_up(void **state) {
     char trouble[TROUBLE];
     call_time_limit = 1;
     Library *hasty = library_load(NULL, trouble);
-    Verdict verdict = verdict_of_subject(&(Subject){kernel_named("rms_norm"), hasty, (Function)loops_for_ever}, one);
+    Verdict verdict = verdict_of_subject(
+        &(Subject){kernel_named("rms_norm"), hasty, (Function)loops_for_ever}, one);
     call_time_limit = usual;
     assert_false(verdict_passes(&verdict));
     assert_non_null(strstr(verdict.trouble, "did not come back within 1 second"));
-    verdict_free(&verdict), library_close(hasty), golden_close(&golden);
+    verdict_free(&verdict);
+    library_close(hasty);
+    golden_close(&golden);
 }
 
 static void what_is_not_written_is_counted(void **state) {
@@ -122,7 +154,8 @@ static void what_is_not_written_is_counted(void **state) {
     assert_int_equal(last.comparison.wrong, 1);
     Verdict all = verdict_of_call(kernel_named("rms_norm"), one, (Function)writes_nothing);
     assert_int_equal(all.comparison.unwritten, all.comparison.count);
-    verdict_free(&last), verdict_free(&all);
+    verdict_free(&last);
+    verdict_free(&all);
     golden_close(&golden);
 }
 
@@ -140,13 +173,14 @@ static void lost_accuracy_fails_without_a_name(void **state) {
 static void random_shapes_catch_what_goldens_might_not(void **state) {
     (void)state;
     char disagreement[DIAGNOSIS];
-    assert_true(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)rms_norm}, disagreement));
-    assert_false(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)leaves_the_last},
-                                     disagreement));
+    assert_true(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)rms_norm},
+                                    disagreement));
+    assert_false(random_shapes_agree(
+        &(Subject){kernel_named("rms_norm"), NULL, (Function)leaves_the_last}, disagreement));
     assert_non_null(strstr(disagreement, "random shape x ["));
     assert_non_null(strstr(disagreement, ": not written"));
-    assert_false(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)writes_one_past},
-                                     disagreement));
+    assert_false(random_shapes_agree(
+        &(Subject){kernel_named("rms_norm"), NULL, (Function)writes_one_past}, disagreement));
     assert_non_null(strstr(disagreement, "overran: wrote 4 bytes past the end of out"));
 }
 
@@ -160,11 +194,13 @@ static void random_temperatures_are_all_that_may_be(void **state) {
     char disagreement[DIAGNOSIS];
     const Kernel *kernel = kernel_named("temperature");
     assert_true(random_shapes_agree(&(Subject){kernel, NULL, (Function)temperature}, disagreement));
-    assert_false(random_shapes_agree(&(Subject){kernel, NULL, (Function)bounded_temperature}, disagreement));
+    assert_false(
+        random_shapes_agree(&(Subject){kernel, NULL, (Function)bounded_temperature}, disagreement));
 }
 
-/* Killed, verify says goodbye to nobody, and here somebody else has its end of the socket: the library's process must
- * see it all the same. It ends when nobody can write into the pipe any more. */
+/* Killed, verify says goodbye to nobody, and here somebody else has its end of the socket: the
+ * library's process must see it all the same. It ends when nobody can write into the pipe any more.
+ */
 static void the_library_s_process_ends_with_verify(void **state) {
     (void)state;
     enum { MOST_MILLISECONDS = 20000 };
@@ -176,8 +212,10 @@ static void the_library_s_process_ends_with_verify(void **state) {
     if (verify == 0) {
         library_load(NULL, trouble);
         holder = fork();
-        if (holder == 0) close(ends[1]), pause();
-        else if (write(ends[1], &holder, sizeof holder) > 0) raise(SIGKILL);
+        if (holder == 0) {
+            close(ends[1]);
+            pause();
+        } else if (write(ends[1], &holder, sizeof holder) > 0) raise(SIGKILL);
         _exit(1);
     }
     close(ends[1]);
@@ -216,7 +254,8 @@ static void what_must_be_refused_stands_in_the_contract(void **state) {
             free(text);
         }
         globfree(&headers);
-        if (!says) fail_msg("%s: no header says what fail() refuses, and it is judged", kernel->name);
+        if (!says)
+            fail_msg("%s: no header says what fail() refuses, and it is judged", kernel->name);
     }
 }
 

@@ -14,7 +14,8 @@ static Run *add_run(Trial *trial, const Call *call, Run run) {
 
 static void run_again(Trial *trial) {
     const Subject *subject = trial->subject;
-    trial->outcome = run_job(subject->library, subject->function, subject->kernel->unpack, trial->count, trial->runs);
+    trial->outcome = run_job(subject->library, subject->function, subject->kernel->unpack,
+                             trial->count, trial->runs);
 }
 
 static int first_run(const Trial *trial) { return trial->before ? 1 : 0; }
@@ -26,18 +27,23 @@ static Tensor output_of(const Run *run) {
 }
 
 void trial_run(Trial *trial) {
-    static const Run circumstances[] = {{.threads = 1}, {.threads = 2, .at_end = true}, {.threads = 5}};
+    static const Run circumstances[] = {
+        {.threads = 1}, {.threads = 2, .at_end = true}, {.threads = 5}};
     if (trial->before) add_run(trial, trial->before, (Run){.threads = 1});
     for (int r = 0; r < 3; r++) add_run(trial, trial->call, circumstances[r]);
     for (int i = 0; i < 2 && trial->subject->kernel->in_place[i]; i++)
-        add_run(trial, trial->call, (Run){.threads = 1, .in_place = trial->subject->kernel->in_place[i]});
+        add_run(trial, trial->call,
+                (Run){.threads = 1, .in_place = trial->subject->kernel->in_place[i]});
     run_again(trial);
-    if (trial->outcome.returned > first_run(trial)) trial->first = output_of(&trial->runs[first_run(trial)]);
+    if (trial->outcome.returned > first_run(trial))
+        trial->first = output_of(&trial->runs[first_run(trial)]);
 }
 
-const char *trial_trouble(const Trial *trial) { return trial->first.data ? "" : trial->outcome.trouble; }
+const char *trial_trouble(const Trial *trial) {
+    return trial->first.data ? "" : trial->outcome.trouble;
+}
 
-/* ------------------------------------------------------------------ what does it take to make it wrong? */
+/* ---------------------------------------------------------- what does it take to make it wrong? */
 
 /* True if call r is right; otherwise `what` says what happened. */
 static bool is_right(const Trial *trial, int r, char what[static WORDS]) {
@@ -53,7 +59,10 @@ static bool is_right(const Trial *trial, int r, char what[static WORDS]) {
 /* The same input under these circumstances alone: is the last answer right? */
 static bool right_under(const Trial *trial, int count, const Run circumstances[]) {
     char what[WORDS];
-    Trial other = {.subject = trial->subject, .call = trial->call, .is_right = trial->is_right, .truth = trial->truth};
+    Trial other = {.subject = trial->subject,
+                   .call = trial->call,
+                   .is_right = trial->is_right,
+                   .truth = trial->truth};
     for (int r = 0; r < count; r++) add_run(&other, trial->call, circumstances[r]);
     run_again(&other);
     return is_right(&other, count - 1, what);
@@ -63,9 +72,12 @@ static bool right_under(const Trial *trial, int count, const Run circumstances[]
 static const char *circumstance(const Trial *trial, int r) {
     static char words[WORDS];
     const Run *run = &trial->runs[r];
-    if (r == first_run(trial)) return right_under(trial, 1, run) ? "right by itself, wrong after another shape" : "";
+    if (r == first_run(trial))
+        return right_under(trial, 1, run) ? "right by itself, wrong after another shape" : "";
     if (run->in_place)
-        return snprintf(words, sizeof words, "right, but not in place (out may be %s)", run->in_place), words;
+        return snprintf(words, sizeof words, "right, but not in place (out may be %s)",
+                        run->in_place),
+               words;
     if (!right_under(trial, 2, (const Run[]){{.threads = 1}, {.threads = 1}}))
         return "right the first time, wrong the second";
     if (!right_under(trial, 1, &(Run){.threads = 1, .at_end = true}))
@@ -76,27 +88,31 @@ static const char *circumstance(const Trial *trial, int r) {
 }
 
 static bool out_of_bounds(const char *trouble) {
-    return strstr(trouble, "out of bounds") || strstr(trouble, "overran: ") || strstr(trouble, "wrote to its input ");
+    return strstr(trouble, "out of bounds") || strstr(trouble, "overran: ") ||
+           strstr(trouble, "wrote to its input ");
 }
 
 const char *trial_advice(const char *deviation) {
-    static const char below_0[] = "An index is below 0 there. Where something is subtracted from it, such as the first of a "
-                                  "part, ask first whether it lies in the part at all.";
+    static const char below_0[] =
+        "An index is below 0 there. Where something is subtracted from it, such as the first of a "
+        "part, ask first whether it lies in the part at all.";
     static const char *const known[][2] = {
         {"right the first time, wrong the second",
-         "Something is kept from the call before: a static variable, or memory that is not set anew."},
+         "Something is kept from the call before: a static variable, or memory that is not set "
+         "anew."},
         {"right by itself, wrong after another shape",
-         "Something is kept from the call before: room, or a table, that is made once and for one shape."},
-        {"right with 1 thread, wrong with",
-         "Do two threads write to one place, or is there room for fewer of them, or work that is no thread's?"},
-        {"right, but not in place",
-         "The contract lets the output lie over this input: read an element before you write it, and never again."},
+         "Something is kept from the call before: room, or a table, that is made once and for one "
+         "shape."},
+        {"right with 1 thread, wrong with", "Do two threads write to one place, or is there room "
+                                            "for fewer of them, or work that is no thread's?"},
+        {"right, but not in place", "The contract lets the output lie over this input: read an "
+                                    "element before you write it, and never again."},
         {"right on arrays that begin on a page",
          "It takes an array's alignment, or the memory around it, for granted."},
         {" bytes before ", below_0},
         {"out of bounds: before ", below_0},
-        {"overran: wrote ",
-         "A loop goes on behind the end: are vectors, or blocks of threads, whole where only a part of the last is left?"},
+        {"overran: wrote ", "A loop goes on behind the end: are vectors, or blocks of threads, "
+                            "whole where only a part of the last is left?"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strstr(deviation, known[i][0])) return known[i][1];
@@ -106,7 +122,8 @@ const char *trial_advice(const char *deviation) {
 bool trial_deviates(const Trial *trial, bool first_is_right, char say[static WORDS]) {
     char what[WORDS];
     int from = first_run(trial), r = from;
-    if (out_of_bounds(trial->outcome.trouble)) return snprintf(say, WORDS, "%s", trial->outcome.trouble), true;
+    if (out_of_bounds(trial->outcome.trouble))
+        return snprintf(say, WORDS, "%s", trial->outcome.trouble), true;
     if (!first_is_right) return false;
     while (r < trial->count && is_right(trial, r, what)) r++;
     if (r == trial->count) return false;

@@ -24,9 +24,9 @@ typedef struct {
     const Call *before; /* of another shape, made first in the same process; or NULL */
     IsRight *is_right;
     const void *truth;
-    Tensor first;       /* the first output; its data is NULL if there is none */
+    Tensor first; /* the first output; its data is NULL if there is none */
     Outcome outcome;
-    int count;          /* calls, that of `before` included */
+    int count; /* calls, that of `before` included */
     Run runs[MOST_RUNS];
 } Trial;
 

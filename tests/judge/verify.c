@@ -8,7 +8,8 @@
 #include <string.h>
 
 bool verdict_passes(const Verdict *verdict) {
-    return !verdict->missing && !verdict->trouble[0] && !verdict->later[0] && verdict->comparison.wrong == 0;
+    return !verdict->missing && !verdict->trouble[0] && !verdict->later[0] &&
+           verdict->comparison.wrong == 0;
 }
 
 /* ------------------------------------------------------------------ one case */
@@ -30,7 +31,8 @@ static Call call_of_case(const GoldenCase *golden_case) {
         memcpy(call_input(&call, input->name, input->dtype, input->rank, input->shape), input->data,
                tensor_bytes(input));
     }
-    call_output(&call, golden_case->expected.dtype, golden_case->expected.rank, golden_case->expected.shape);
+    call_output(&call, golden_case->expected.dtype, golden_case->expected.rank,
+                golden_case->expected.shape);
     return call;
 }
 
@@ -57,8 +59,10 @@ void difference_text(char text[static WORDS], size_t index, const Tensor *expect
     char where[SHAPE_TEXT];
     index_text(where, index, expected);
     if (is_poison(got)) snprintf(text, WORDS, "%s: not written", where);
-    else snprintf(text, WORDS, "%s: got %s, expected %s", where, number_text((char[NUMBER_TEXT]){0}, 7, got),
-                  number_text((char[NUMBER_TEXT]){0}, 7, tensor_get(expected, index)));
+    else
+        snprintf(text, WORDS, "%s: got %s, expected %s", where,
+                 number_text((char[NUMBER_TEXT]){0}, 7, got),
+                 number_text((char[NUMBER_TEXT]){0}, 7, tensor_get(expected, index)));
 }
 
 typedef struct {
@@ -71,7 +75,8 @@ static bool is_golden(const void *truth, const Tensor *output, char where[static
     Comparison comparison = golden_check(golden->golden_case, golden->kernel->pointwise, output);
     float *got = tensor_to_float(output);
     if (comparison.wrong)
-        difference_text(where, comparison.first_wrong, &golden->golden_case->expected, got[comparison.first_wrong]);
+        difference_text(where, comparison.first_wrong, &golden->golden_case->expected,
+                        got[comparison.first_wrong]);
     free(got);
     return comparison.wrong == 0;
 }
@@ -96,10 +101,12 @@ void verdict_free(Verdict *verdict) {
 
 /* ------------------------------------------------------------------ the report */
 
-/* "0.9", the error as a multiple of PyTorch's own; in ulps where PyTorch is exact, unless it is far off. */
+/* "0.9", the error as a multiple of PyTorch's own; in ulps where PyTorch is exact, unless it is far
+ * off. */
 static void multiple_text(char text[static 32], const Comparison *comparison) {
     if (isnan(comparison->ulps)) snprintf(text, 32, "nan");
-    else if (comparison->reference > 0) snprintf(text, 32, "%.3g", comparison->ulps / comparison->reference);
+    else if (comparison->reference > 0)
+        snprintf(text, 32, "%.3g", comparison->ulps / comparison->reference);
     else if (comparison->ulps > 1e6) snprintf(text, 32, "> 1e6 ulp");
     else snprintf(text, 32, comparison->ulps == 0 ? "0" : "%.3g ulp", comparison->ulps);
 }
@@ -110,8 +117,11 @@ static void first_wrong_text(char text[static WORDS], const Verdict *verdict) {
     const Tensor *expected = &verdict->golden_case->expected;
     index_text(where, comparison->first_wrong, expected);
     if (comparison->unwritten == comparison->count) snprintf(text, WORDS, "not written");
-    else if (comparison->unwritten == comparison->wrong) snprintf(text, WORDS, "%s: not written", where);
-    else difference_text(text, comparison->first_wrong, expected, verdict->output[comparison->first_wrong]);
+    else if (comparison->unwritten == comparison->wrong)
+        snprintf(text, WORDS, "%s: not written", where);
+    else
+        difference_text(text, comparison->first_wrong, expected,
+                        verdict->output[comparison->first_wrong]);
 }
 
 static void verdict_row(Table *table, const Verdict *verdict) {
@@ -120,21 +130,24 @@ static void verdict_row(Table *table, const Verdict *verdict) {
     const Comparison *comparison = &verdict->comparison;
     shape_text(shape, expected->rank, expected->shape);
     const char *name = verdict->golden_case->name, *mark = verdict_passes(verdict) ? "ok" : "FAIL";
-    if (verdict->missing) table_row(table, "%s|%s|||%s||no output of this name was handed over", name, shape, mark);
-    else if (verdict->trouble[0]) table_row(table, "%s|%s|||%s||%s", name, shape, mark, verdict->trouble);
+    if (verdict->missing)
+        table_row(table, "%s|%s|||%s||no output of this name was handed over", name, shape, mark);
+    else if (verdict->trouble[0])
+        table_row(table, "%s|%s|||%s||%s", name, shape, mark, verdict->trouble);
     else {
         multiple_text(multiple, comparison);
         if (comparison->wrong) first_wrong_text(first, verdict);
         else snprintf(first, WORDS, "%s", verdict->later);
         snprintf(worst, sizeof worst, isnan(comparison->worst) ? "nan" : "%.2g", comparison->worst);
-        table_row(table, "%s|%s|%s|%s|%s|%zu of %zu|%s", name, shape, worst, multiple, mark, comparison->wrong,
-                  comparison->count, first);
+        table_row(table, "%s|%s|%s|%s|%s|%zu of %zu|%s", name, shape, worst, multiple, mark,
+                  comparison->wrong, comparison->count, first);
     }
 }
 
 static void say_later(const Verdict *verdict) {
     const char *advice = trial_advice(verdict->later);
-    if (verdict->comparison.wrong) printf("  And in case %s it %s.\n", verdict->golden_case->name, verdict->later);
+    if (verdict->comparison.wrong)
+        printf("  And in case %s it %s.\n", verdict->golden_case->name, verdict->later);
     else if (advice) printf("  %s\n", advice);
 }
 
@@ -144,11 +157,15 @@ static const Verdict *first_troubled(int count, const Verdict verdicts[]) {
     return NULL;
 }
 
-int report(const Kernel *kernel, const Golden *golden, const char *source, int count, const Verdict verdicts[]) {
+int report(const Kernel *kernel, const Golden *golden, const char *source, int count,
+           const Verdict verdicts[]) {
     const char *torch = safetensors_metadata(&golden->file, "torch"),
-        *library = safetensors_metadata(&golden->file, "library");
+               *library = safetensors_metadata(&golden->file, "library");
     printf("%s   %s   %d case%s from %s%s\n", kernel->name, source, count, count == 1 ? "" : "s",
-           library ? "" : "PyTorch ", library ? library : torch ? torch : "?");
+           library ? "" : "PyTorch ",
+           library ? library
+           : torch ? torch
+                   : "?");
     Table table = {0};
     table_row(&table, "case|shape|worst error|of PyTorch's|<|wrong|<first wrong");
     int passed = 0;
@@ -162,10 +179,12 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
 
     Diagnosis found = diagnose(kernel, golden, count, verdicts);
     const Verdict *troubled = first_troubled(count, verdicts);
-    if (troubled && trial_advice(troubled->trouble)) printf("  %s\n", trial_advice(troubled->trouble));
+    if (troubled && trial_advice(troubled->trouble))
+        printf("  %s\n", trial_advice(troubled->trouble));
     if (found.advice[0]) printf("  %s\n", found.advice);
     if (found.known_mistake)
-        printf("  (Your output is that in %d of the %d cases that can tell.)\n", found.matched, found.stored);
+        printf("  (Your output is that in %d of the %d cases that can tell.)\n", found.matched,
+               found.stored);
     for (int i = 0; i < count; i++)
         if (verdicts[i].later[0]) return say_later(&verdicts[i]), passed;
     return passed;
@@ -174,28 +193,31 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
 /* ------------------------------------------------------------------ a kernel as a whole */
 
 const char *status_name(KernelStatus kernel_status) {
-    static const char *const names[] = {"right", "not implemented", "wrong", "out of bounds", "crashes",
-                                        "does not come back", "exits", "does not compile", "the course's own",
+    static const char *const names[] = {"right",           "not implemented",  "wrong",
+                                        "out of bounds",   "crashes",          "does not come back",
+                                        "exits",           "does not compile", "the course's own",
                                         "another function"};
     return names[kernel_status];
 }
 
-/* The sandbox says in words how a call ended; anything else that can be said of one is a wrong answer. */
+/* The sandbox says in words how a call ended; anything else that can be said of one is a wrong
+ * answer. */
 KernelStatus status_of(const char *trouble) {
     static const struct {
         const char *words;
         KernelStatus status;
-    } ends[] = {{"overran: ", OUT_OF_BOUNDS},          {"went out of bounds: ", OUT_OF_BOUNDS},
-                {"wrote to its input ", OUT_OF_BOUNDS},
-                {"crashed: ", CRASHES},                {"followed a NULL pointer", CRASHES},
-                {"did not come back", DOES_NOT_COME_BACK}, {"too slow", DOES_NOT_COME_BACK},
-                {"ended the program", EXITS}};
+    } ends[] = {{"overran: ", OUT_OF_BOUNDS},           {"went out of bounds: ", OUT_OF_BOUNDS},
+                {"wrote to its input ", OUT_OF_BOUNDS}, {"crashed: ", CRASHES},
+                {"followed a NULL pointer", CRASHES},   {"did not come back", DOES_NOT_COME_BACK},
+                {"too slow", DOES_NOT_COME_BACK},       {"ended the program", EXITS}};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (strstr(trouble, ends[i].words)) return ends[i].status;
     return WRONG;
 }
 
-static bool is_ours(const Subject *subject) { return !subject->library && subject->function == subject->kernel->ours; }
+static bool is_ours(const Subject *subject) {
+    return !subject->library && subject->function == subject->kernel->ours;
+}
 
 /* A kernel that does not come back, or takes its time, is not waited for in every case. */
 static void run_cases(Judgement *judgement, const Subject *subject) {
@@ -205,12 +227,14 @@ static void run_cases(Judgement *judgement, const Subject *subject) {
         Verdict *verdict = &judgement->verdicts[c];
         const GoldenCase *one = &judgement->golden.cases[c];
         if (lost) {
-            *verdict = (Verdict){.golden_case = one}, snprintf(verdict->trouble, TROUBLE, "%s", lost);
+            *verdict = (Verdict){.golden_case = one};
+            snprintf(verdict->trouble, TROUBLE, "%s", lost);
             lost = "not tried";
             continue;
         }
         *verdict = verdict_of_subject(subject, one);
-        if (status_of(verdict->trouble) == DOES_NOT_COME_BACK || status_of(verdict->later) == DOES_NOT_COME_BACK)
+        if (status_of(verdict->trouble) == DOES_NOT_COME_BACK ||
+            status_of(verdict->later) == DOES_NOT_COME_BACK)
             lost = "not tried";
         else if (seconds_of_jobs() - before > 3 * call_time_limit && !is_ours(subject))
             lost = "too slow: the cases before this one took all the time that there is";
@@ -227,7 +251,9 @@ static const Verdict *first(bool is_so(const Verdict *), const Judgement *judgem
 static bool in_trouble(const Verdict *verdict) { return verdict->trouble[0]; }
 static bool deviates(const Verdict *verdict) { return verdict->later[0]; }
 static bool fails(const Verdict *verdict) { return !verdict_passes(verdict); }
-static bool written(const Verdict *verdict) { return verdict->comparison.unwritten < verdict->comparison.count; }
+static bool written(const Verdict *verdict) {
+    return verdict->comparison.unwritten < verdict->comparison.count;
+}
 
 /* Chooses, of several things that are wrong, the one to report first: what kept the kernel from an
  * answer, the mistake that the answers show, what it did when it was called again, what the answers
@@ -236,18 +262,22 @@ static void say_what_is_wrong(Judgement *judgement) {
     int count = judgement->golden.count;
     char *say = judgement->diagnosis, where[WORDS];
     const Verdict *troubled = first(in_trouble, judgement), *failing = first(fails, judgement),
-        *deviating = first(deviates, judgement);
+                  *deviating = first(deviates, judgement);
     Diagnosis found = diagnose(judgement->kernel, &judgement->golden, count, judgement->verdicts);
     const char *known = found.known_mistake;
     judgement->status = troubled ? status_of(troubled->trouble) : WRONG;
-    if (troubled) snprintf(say, DIAGNOSIS, "case %s: %s", troubled->golden_case->name, troubled->trouble);
+    if (troubled)
+        snprintf(say, DIAGNOSIS, "case %s: %s", troubled->golden_case->name, troubled->trouble);
     else if (!first(written, judgement) || (known && strcmp(known, DOES_NOTHING) == 0))
         judgement->status = NOT_IMPLEMENTED;
     else if (!known && deviating) {
         judgement->status = status_of(deviating->later);
         snprintf(say, DIAGNOSIS, "case %s: %s", deviating->golden_case->name, deviating->later);
     } else if (found.advice[0]) memcpy(say, found.advice, DIAGNOSIS);
-    else first_wrong_text(where, failing), snprintf(say, DIAGNOSIS, "case %s: %s", failing->golden_case->name, where);
+    else {
+        first_wrong_text(where, failing);
+        snprintf(say, DIAGNOSIS, "case %s: %s", failing->golden_case->name, where);
+    }
 }
 
 /* All golden cases pass. What they cannot see: other shapes, and what is refused. */
@@ -267,11 +297,12 @@ static void look_further(Judgement *judgement, const Subject *subject) {
     }
 }
 
-/* Checks the source before anything is called: an included file of the course's is nobody's solution, and a helper
- * that happens to have a kernel's name is not that kernel. */
+/* Checks the source before anything is called: an included file of the course's is nobody's
+ * solution, and a helper that happens to have a kernel's name is not that kernel. */
 static bool is_the_readers(Judgement *judgement, const Subject *subject) {
     const char *messages = subject->library ? library_messages(subject->library) : NULL;
-    Signature signature = messages ? signature_of(messages, subject->kernel, judgement->diagnosis) : NOT_FOUND;
+    Signature signature =
+        messages ? signature_of(messages, subject->kernel, judgement->diagnosis) : NOT_FOUND;
     if (signature == COURSES_OWN) judgement->status = THE_COURSES_OWN;
     else if (signature == OTHER_SIGNATURE) judgement->status = ANOTHER_FUNCTION;
     else judgement->diagnosis[0] = '\0';
@@ -285,7 +316,8 @@ bool hides_a_kernel(const Library *library, const Kernel *only, char say[static 
         if (only && kernel != only) continue;
         if (messages && is_hidden(messages, kernel, say)) return true;
         if (!library_mangles(library, kernel->name)) continue;
-        snprintf(say, DIAGNOSIS, "%s has a C++ name, into which its arguments are mangled. Declare it extern \"C\"",
+        snprintf(say, DIAGNOSIS,
+                 "%s has a C++ name, into which its arguments are mangled. Declare it extern \"C\"",
                  kernel->name);
         return true;
     }
@@ -296,7 +328,8 @@ Judgement judge(const Subject *subject) {
     Judgement judgement = {.kernel = subject->kernel, .golden = golden_open(subject->kernel->name)};
     size_t bytes = (size_t)judgement.golden.count * sizeof *judgement.verdicts;
     judgement.verdicts = memset(xmalloc(bytes), 0, bytes);
-    for (int c = 0; c < judgement.golden.count; c++) judgement.verdicts[c].golden_case = &judgement.golden.cases[c];
+    for (int c = 0; c < judgement.golden.count; c++)
+        judgement.verdicts[c].golden_case = &judgement.golden.cases[c];
     if (!subject->function) {
         judgement.status = NOT_IMPLEMENTED;
         hides_a_kernel(subject->library, subject->kernel, judgement.diagnosis);
@@ -321,7 +354,8 @@ void judgement_print(const Judgement *judgement, const char *source) {
     if (judgement->status != RIGHT) printf("FAIL: %s\n", judgement->diagnosis);
     if (judgement->status != RIGHT && advice) printf("  %s\n", advice);
     if (judgement->status == RIGHT && judgement->random_shapes)
-        printf("PASS: %d random shapes agree with chapters/%s\n", judgement->random_shapes, kernel->chapter);
+        printf("PASS: %d random shapes agree with chapters/%s\n", judgement->random_shapes,
+               kernel->chapter);
     if (judgement->note[0]) printf("  Not judged, but told: %s\n", judgement->note);
 }
 

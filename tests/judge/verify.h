@@ -8,10 +8,11 @@
 /* One case: what came out, and what check() says of it. */
 typedef struct {
     const GoldenCase *golden_case;
-    bool missing;           /* no output was handed over for this case */
-    char trouble[TROUBLE];  /* what kept the kernel from an answer, or "" */
-    char later[WORDS];      /* what it did wrong when it was called again, under other circumstances; or "" */
-    float *output;          /* what it gave, widened to float32 */
+    bool missing;          /* no output was handed over for this case */
+    char trouble[TROUBLE]; /* what kept the kernel from an answer, or "" */
+    char later[WORDS]; /* what it did wrong when it was called again, under other circumstances; or
+                          "" */
+    float *output;     /* what it gave, widened to float32 */
     Comparison comparison;
 } Verdict;
 
@@ -21,11 +22,13 @@ bool verdict_passes(const Verdict *verdict);
 Verdict verdict_of_subject(const Subject *subject, const GoldenCase *golden_case);
 
 /* The same for a function of this program. */
-static inline Verdict verdict_of_call(const Kernel *kernel, const GoldenCase *golden_case, Function function) {
+static inline Verdict verdict_of_call(const Kernel *kernel, const GoldenCase *golden_case,
+                                      Function function) {
     return verdict_of_subject(&(Subject){.kernel = kernel, .function = function}, golden_case);
 }
 
-/* Judges an output computed elsewhere; `got` may have any dtype, its shape must be the case's. NULL: missing. */
+/* Judges an output computed elsewhere; `got` may have any dtype, its shape must be the case's.
+ * NULL: missing. */
 Verdict verdict_of_output(const Kernel *kernel, const GoldenCase *golden_case, const Tensor *got);
 
 bool same_shape(const Tensor *left, const Tensor *right);
@@ -34,15 +37,18 @@ char *index_text(char text[static SHAPE_TEXT], size_t index, const Tensor *tenso
 void difference_text(char text[static WORDS], size_t index, const Tensor *expected, float got);
 void verdict_free(Verdict *verdict);
 
-/* Prints the report of one kernel: a row a case, the verdict, one line of diagnosis. `source` is where the
- * kernel came from, for the first line. Returns how many verdicts pass. */
-int report(const Kernel *kernel, const Golden *golden, const char *source, int count, const Verdict verdicts[]);
+/* Prints the report of one kernel: a row a case, the verdict, one line of diagnosis. `source` is
+ * where the kernel came from, for the first line. Returns how many verdicts pass. */
+int report(const Kernel *kernel, const Golden *golden, const char *source, int count,
+           const Verdict verdicts[]);
 
 enum { DIAGNOSIS = 512 };
 
 /* Calls the subject's kernel and the chapter's own on so many random shapes. True if all agree;
  * otherwise says where not. */
-enum { RANDOM_CALLS = 24 }; /* the last is of medium size, wider than a Llama's rows; the one before it is far */
+enum {
+    RANDOM_CALLS = 24
+}; /* the last is of medium size, wider than a Llama's rows; the one before it is far */
 bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNOSIS]);
 
 /* Checks that it refuses the calls that the contract says are refused. */
@@ -51,11 +57,20 @@ Refusing refuses(const Subject *subject, char say[static DIAGNOSIS]);
 
 /* The verdict on somebody's kernel. */
 typedef enum {
-    RIGHT, NOT_IMPLEMENTED, WRONG, OUT_OF_BOUNDS, CRASHES, DOES_NOT_COME_BACK, EXITS, DOES_NOT_COMPILE,
-    THE_COURSES_OWN, ANOTHER_FUNCTION
+    RIGHT,
+    NOT_IMPLEMENTED,
+    WRONG,
+    OUT_OF_BOUNDS,
+    CRASHES,
+    DOES_NOT_COME_BACK,
+    EXITS,
+    DOES_NOT_COMPILE,
+    THE_COURSES_OWN,
+    ANOTHER_FUNCTION
 } KernelStatus;
 const char *status_name(KernelStatus kernel_status); /* "right", "not implemented", … */
-/* The fate that the sandbox's words about a call, or about loading a library, mean; WRONG for anything else. */
+/* The fate that the sandbox's words about a call, or about loading a library, mean; WRONG for
+ * anything else. */
 KernelStatus status_of(const char *trouble);
 
 /* A library defines no kernel of the course, or not the only one that is asked for: does one hide
@@ -66,20 +81,23 @@ bool hides_a_kernel(const Library *library, const Kernel *only, char say[static 
  * its output is not empty before. */
 #define DOES_NOTHING "does_nothing"
 
-/* A kernel judged by running it: on every golden case, then, if they pass and it is not ours, on random shapes. */
+/* A kernel judged by running it: on every golden case, then, if they pass and it is not ours, on
+ * random shapes. */
 typedef struct {
     const Kernel *kernel;
     Golden golden;
-    Verdict *verdicts;         /* [golden.count] */
-    int passed;                /* of them */
-    int random_shapes;         /* that were tried and agree */
+    Verdict *verdicts; /* [golden.count] */
+    int passed;        /* of them */
+    int random_shapes; /* that were tried and agree */
     KernelStatus status;
-    char diagnosis[DIAGNOSIS]; /* what is wrong, in one line; "" if nothing is, or nothing was written */
+    char diagnosis[DIAGNOSIS]; /* what is wrong, in one line; "" if nothing is, or nothing was
+                                  written */
     char note[DIAGNOSIS];      /* what else is to be told of one that is right; "" if nothing is */
 } Judgement;
 
 Judgement judge(const Subject *subject);
-void judgement_print(const Judgement *judgement, const char *source); /* report(), and a line on the random shapes */
+void judgement_print(const Judgement *judgement,
+                     const char *source); /* report(), and a line on the random shapes */
 void judgement_free(Judgement *judgement);
 
 #endif

@@ -21,20 +21,23 @@ const Part parts[] = {
     {"decoder_forward", "the whole way of the stream", ELSEWHERE,
      .covers = IN_ATTENTION | IN_FEED_FORWARD | AT_THE_END},
     {"attention_block", "what attention adds", IN_ATTENTION, .covers = IN_ATTENTION},
-    {"feed_forward_block", "what the feed-forward adds", IN_FEED_FORWARD, .covers = IN_FEED_FORWARD},
+    {"feed_forward_block", "what the feed-forward adds", IN_FEED_FORWARD,
+     .covers = IN_FEED_FORWARD},
     {"decoder_logits", "the logits", FOR_LOGITS, .covers = FOR_LOGITS},
     {"rms_norm", "before each block, and before the logits",
      IN_ATTENTION | IN_FEED_FORWARD | AT_THE_END, .member = "rms_norm"},
-    {"linear", "every projection, and the logits",
-     IN_ATTENTION | IN_FEED_FORWARD | FOR_LOGITS, .member = "project"},
+    {"linear", "every projection, and the logits", IN_ATTENTION | IN_FEED_FORWARD | FOR_LOGITS,
+     .member = "project"},
     {"rope_frequencies", "how fast each pair turns", ELSEWHERE, .member = NULL},
     {"rope_table", "the angles of each position", ELSEWHERE, .member = NULL},
     {"rope_half_split", "turns queries and keys", IN_ATTENTION, .member = "rope_half_split"},
     {FLASH, "attends", IN_ATTENTION, .member = FLASH},
-    {CACHED, "keeps keys and values, and attends", IN_ATTENTION, .member = FLASH, .unless = {FLASH}},
+    {CACHED, "keeps keys and values, and attends", IN_ATTENTION, .member = FLASH,
+     .unless = {FLASH}},
     {"kv_cache_append", "keeps keys and values", IN_ATTENTION, .member = "kv_cache_append",
      .unless = {CACHED}},
-    {"gqa_attention_with_past", "attends", IN_ATTENTION, .member = FLASH, .unless = {FLASH, CACHED}},
+    {"gqa_attention_with_past", "attends", IN_ATTENTION, .member = FLASH,
+     .unless = {FLASH, CACHED}},
     {"grouped_query_attention", "attends where a text begins", IN_ATTENTION, .member = FLASH,
      .unless = {FLASH, CACHED, "gqa_attention_with_past"}},
     {"attention", "attends, head by head", IN_ATTENTION, .member = FLASH,
@@ -62,7 +65,8 @@ int part_named(const char *name) {
     return -1;
 }
 
-/* Who does everything that is done at the places where the part is used: of several, the first. NULL: nobody does. */
+/* Who does everything that is done at the places where the part is used: of several, the first.
+ * NULL: nobody does. */
 static const char *coverer(const bool has[PARTS], int part) {
     int left = parts[part].places;
     const char *who = NULL;
@@ -94,8 +98,8 @@ static bool is_yours(const char *kernel) {
     return part >= 0 && yours[part];
 }
 
-/* The kernel, about to be called. A reader's is not waited for longer than verify would. While a block of the reader's
- * runs, the time and the blame are its own. */
+/* The kernel, about to be called. A reader's is not waited for longer than verify would. While a
+ * block of the reader's runs, the time and the blame are its own. */
 static Function ready(const char *name, Function ours) {
     bool mine = is_yours(name);
     now->too_slow = now->deadline && processor_seconds() > now->deadline;
@@ -114,12 +118,12 @@ static Function ready(const char *name, Function ours) {
 #define CALL(kernel) AS(kernel, ready(#kernel, (Function)kernel))
 
 /* The same for a block of the decoder, which calls kernels of the table. */
-#define BLOCK(kernel, ...)                              \
-    do {                                                \
-        __typeof__(kernel) *block = CALL(kernel);       \
-        now->is_block = is_yours(#kernel);              \
-        block(__VA_ARGS__);                             \
-        now->is_block = false;                          \
+#define BLOCK(kernel, ...)                                                                         \
+    do {                                                                                           \
+        __typeof__(kernel) *block = CALL(kernel);                                                  \
+        now->is_block = is_yours(#kernel);                                                         \
+        block(__VA_ARGS__);                                                                        \
+        now->is_block = false;                                                                     \
     } while (0)
 
 /* ------------------------------------------------------------------ the table of kernels */
@@ -130,18 +134,20 @@ static void norm(int rows, int dim, float out[restrict rows][dim], const float x
 }
 
 static void gate_with_up(int n, float out[n], const float gate[n], const float up[n]) {
-    if (is_yours("silu") && !is_yours("swiglu")) CALL(silu)(n, out, gate), bilinear(n, out, out, up);
-    else CALL(swiglu)(n, out, gate, up);
+    if (is_yours("silu") && !is_yours("swiglu")) {
+        CALL(silu)(n, out, gate);
+        bilinear(n, out, out, up);
+    } else CALL(swiglu)(n, out, gate, up);
 }
 
 static void apply_rope(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
-                 const float cosine[T][D / 2], const float sine[T][D / 2]) {
+                       const float cosine[T][D / 2], const float sine[T][D / 2]) {
     CALL(rope_half_split)(T, H, D, out, x, cosine, sine);
 }
 
 /* The reader's linear() takes float32. */
-static void product_of(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
-                       const Tensor *weight) {
+static void product_of(int rows, int in, int out, float y[restrict rows][out],
+                       const float x[rows][in], const Tensor *weight) {
     if (!is_yours("linear")) {
         CALL(linear_tensor)(rows, in, out, y, x, weight);
         return;
@@ -159,26 +165,34 @@ static struct {
     const void *k, *v;
 } left;
 
-static int append(int capacity, int KV, int D, float cache_k[capacity][KV][D], float cache_v[capacity][KV][D],
-                int length, int T, const float k[T][KV][D], const float v[T][KV][D]) {
+static int append(int capacity, int KV, int D, float cache_k[capacity][KV][D],
+                  float cache_v[capacity][KV][D], int length, int T, const float k[T][KV][D],
+                  const float v[T][KV][D]) {
     if (!is_yours("cached_attention"))
         return CALL(kv_cache_append)(capacity, KV, D, cache_k, cache_v, length, T, k, v);
     left = (__typeof__(left)){true, capacity, length, cache_k, cache_v, k, v};
-    if (now->is_block) kv_cache_append(capacity, KV, D, cache_k, cache_v, length, T, k, v); /* it may read them itself */
+    if (now->is_block)
+        kv_cache_append(capacity, KV, D, cache_k, cache_v, length, T, k,
+                        v); /* it may read them itself */
     return length + T;
 }
 
 /* Each head by itself: copied out, attended, copied back. */
 static void attend_by_heads(int T, int S, int H, int KV, int D, float out[restrict T][H][D],
-                            const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
+                            const float q[T][H][D], const float k[S][KV][D],
+                            const float v[S][KV][D]) {
     float(*one_q)[D] = xmalloc(sizeof(float[T][D])), (*one_out)[D] = xmalloc(sizeof(float[T][D]));
     float(*one_k)[D] = xmalloc(sizeof(float[S][D])), (*one_v)[D] = xmalloc(sizeof(float[S][D]));
     float(*scores)[S] = memset(xmalloc(sizeof(float[T][S])), 0, sizeof(float[T][S]));
-    memset(one_out, 0, sizeof(float[T][D])); /* who leaves a number unwritten does the same harm each time */
+    memset(one_out, 0,
+           sizeof(float[T][D])); /* who leaves a number unwritten does the same harm each time */
     for (int h = 0; h < H; h++) {
         int g = h / (H / KV);
         for (int t = 0; t < T; t++) memcpy(one_q[t], q[t][h], sizeof *one_q);
-        for (int s = 0; s < S; s++) memcpy(one_k[s], k[s][g], sizeof *one_k), memcpy(one_v[s], v[s][g], sizeof *one_v);
+        for (int s = 0; s < S; s++) {
+            memcpy(one_k[s], k[s][g], sizeof *one_k);
+            memcpy(one_v[s], v[s][g], sizeof *one_v);
+        }
         if (is_yours("attention")) CALL(attention)(T, S, D, one_out, one_q, one_k, one_v, scores);
         else {
             CALL(attention_scores)(T, S, D, scores, one_q, one_k);
@@ -188,21 +202,28 @@ static void attend_by_heads(int T, int S, int H, int KV, int D, float out[restri
         }
         for (int t = 0; t < T; t++) memcpy(out[t][h], one_out[t], sizeof *one_out);
     }
-    free(one_q), free(one_out), free(one_k), free(one_v), free(scores);
+    free(one_q);
+    free(one_out);
+    free(one_k);
+    free(one_v);
+    free(scores);
 }
 
 /* By what the reader has of attention; with nothing of it, by flash_attention(). */
-static void attend(int T, int S, int H, int KV, int D, float out[restrict T][H][D], const float q[T][H][D],
-                   const float k[S][KV][D], const float v[S][KV][D]) {
+static void attend(int T, int S, int H, int KV, int D, float out[restrict T][H][D],
+                   const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     bool by_heads = is_yours("attention") || is_yours("attention_scores") || is_yours("softmax") ||
                     is_yours("weighted_sum");
     if (left.is_left) {
         left.is_left = false;
-        CALL(cached_attention)(left.capacity, left.length, T, H, KV, D, out, left.cache_k, left.cache_v, q, left.k,
-                               left.v);
+        CALL(cached_attention)
+        (left.capacity, left.length, T, H, KV, D, out, left.cache_k, left.cache_v, q, left.k,
+         left.v);
     } else if (is_yours("flash_attention")) CALL(flash_attention)(T, S, H, KV, D, out, q, k, v);
-    else if (is_yours("gqa_attention_with_past")) CALL(gqa_attention_with_past)(T, S, H, KV, D, out, q, k, v);
-    else if (is_yours("grouped_query_attention") && T == S) CALL(grouped_query_attention)(T, H, KV, D, out, q, k, v);
+    else if (is_yours("gqa_attention_with_past"))
+        CALL(gqa_attention_with_past)(T, S, H, KV, D, out, q, k, v);
+    else if (is_yours("grouped_query_attention") && T == S)
+        CALL(grouped_query_attention)(T, H, KV, D, out, q, k, v);
     else if (by_heads) attend_by_heads(T, S, H, KV, D, out, q, k, v);
     else CALL(flash_attention)(T, S, H, KV, D, out, q, k, v);
 }
@@ -220,28 +241,37 @@ static const Kernels table = {
 /* ------------------------------------------------------------------ the decoder's blocks */
 
 /* The reader's gated_feed_forward() is the block without its norm. */
-static void gated_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], const float x[T][C]) {
+static void gated_block(Decoder *d, int l, int T, int C, float delta[restrict T][C],
+                        const float x[T][C]) {
     const Layer *layer = &d->model->layers[l];
     int F = d->model->config.F;
     size_t mark = d->arena_used;
     float(*normed)[C] = decoder_alloc(d, sizeof(float[T][C]));
-    float(*gate)[F] = decoder_alloc(d, sizeof(float[T][F])), (*up)[F] = decoder_alloc(d, sizeof(float[T][F]));
+    float(*gate)[F] = decoder_alloc(d, sizeof(float[T][F])),
+    (*up)[F] = decoder_alloc(d, sizeof(float[T][F]));
     float *w_gate = tensor_to_float(&layer->gate_proj), *w_up = tensor_to_float(&layer->up_proj),
           *w_down = tensor_to_float(&layer->down_proj);
-    norm(T, C, normed, x, layer->post_attention_layernorm, NULL, (float)d->model->config.rms_norm_eps);
+    norm(T, C, normed, x, layer->post_attention_layernorm, NULL,
+         (float)d->model->config.rms_norm_eps);
     Gate *unit = is_yours("swiglu") ? CALL(swiglu) : swiglu;
-    CALL(gated_feed_forward)(T, C, F, delta, normed, (const float(*)[C])w_gate, NULL, (const float(*)[C])w_up, NULL,
-                             (const float(*)[F])w_down, unit, gate, up);
-    free(w_gate), free(w_up), free(w_down);
+    CALL(gated_feed_forward)
+    (T, C, F, delta, normed, (const float(*)[C])w_gate, NULL, (const float(*)[C])w_up, NULL,
+     (const float(*)[F])w_down, unit, gate, up);
+    free(w_gate);
+    free(w_up);
+    free(w_down);
     d->arena_used = mark;
 }
 
 /* decoder_forward(), where a block of it is the reader's. */
-static void forward_by_blocks(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {
+static void forward_by_blocks(Decoder *d, int T, int C, float out[restrict T][C],
+                              const int ids[T]) {
     const Model *model = d->model;
     size_t mark = d->arena_used;
-    float(*x)[C] = decoder_alloc(d, sizeof(float[T][C])), (*delta)[C] = decoder_alloc(d, sizeof(float[T][C]));
-    for (int t = 0; t < T; t++) tensor_dequantize_row(&model->embed_tokens, (size_t)ids[t] * (size_t)C, (size_t)C, x[t]);
+    float(*x)[C] = decoder_alloc(d, sizeof(float[T][C])),
+    (*delta)[C] = decoder_alloc(d, sizeof(float[T][C]));
+    for (int t = 0; t < T; t++)
+        tensor_dequantize_row(&model->embed_tokens, (size_t)ids[t] * (size_t)C, (size_t)C, x[t]);
     call_stage_hook(d, 0, T, C, x);
     for (int stage = 1; stage <= 2 * model->config.L; stage++) {
         int l = (stage - 1) / 2;
@@ -269,10 +299,13 @@ static void rope_cos_sin(Decoder *d, int T) {
 }
 
 static void forward(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {
-    now->first = d->length, now->last = d->length + T - 1, now->layer = -1;
+    now->first = d->length;
+    now->last = d->length + T - 1;
+    now->layer = -1;
     rope_cos_sin(d, T);
     if (is_yours("decoder_forward")) BLOCK(decoder_forward, d, T, C, out, ids);
-    else if (is_yours("attention_block") || is_yours("feed_forward_block") || is_yours("gated_feed_forward"))
+    else if (is_yours("attention_block") || is_yours("feed_forward_block") ||
+             is_yours("gated_feed_forward"))
         forward_by_blocks(d, T, C, out, ids);
     else decoder_forward(d, T, C, out, ids);
     now->layer = d->model->config.L;
@@ -288,16 +321,19 @@ static Decoder empty_decoder(const Model *model) {
     const Config *c = &model->config;
     Decoder decoder = decoder_new(model, &table, LETTERS);
     size_t cached = (size_t)c->L * LETTERS * (size_t)(c->KV * c->D) * sizeof(float);
-    memset(decoder.keys, 0, cached), memset(decoder.values, 0, cached);
+    memset(decoder.keys, 0, cached);
+    memset(decoder.values, 0, cached);
     memset(decoder.cos_sin, 0, CAPACITY * (size_t)c->D * sizeof(float));
     memset(decoder.arena, 0, decoder.arena_size);
-    decoder.forward = forward, decoder.hook = note_stage;
+    decoder.forward = forward;
+    decoder.hook = note_stage;
     return decoder;
 }
 
 /* ------------------------------------------------------------------ what it is asked */
 
-static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, int V, float logits[asked][V]) {
+static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, int V,
+                        float logits[asked][V]) {
     Decoder *decoder = &((YourLlama *)examinee)->decoder;
     if (asked != 1) fail("the logits of the last token alone are known");
     decoder->length = examinee->length;
@@ -309,15 +345,21 @@ static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, 
 
 YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function kernels[PARTS],
                      Requests *underway) {
-    yours = kernels, now = underway, left.is_left = false;
-    return (YourLlama){.examinee = {.model = model, .tokenizer = tokenizer, .capacity = LETTERS, .read = read_tokens},
+    yours = kernels;
+    now = underway;
+    left.is_left = false;
+    return (YourLlama){.examinee = {.model = model,
+                                    .tokenizer = tokenizer,
+                                    .capacity = LETTERS,
+                                    .read = read_tokens},
                        .decoder = empty_decoder(model)};
 }
 
 void your_llama_free(YourLlama *llama) { decoder_free(&llama->decoder); }
 
 /* Of what comes back only that is taken which lies in the text, and is a token or none. */
-static int merge_yours(const Vocabulary *vocabulary, const char *text, int count, Symbol symbols[count]) {
+static int merge_yours(const Vocabulary *vocabulary, const char *text, int count,
+                       Symbol symbols[count]) {
     int end = count ? symbols[count - 1].start + symbols[count - 1].length : 0, good = 0;
     now->layer = CUTTING;
     int kept = CALL(bpe_merge)(vocabulary, text, count, symbols);
@@ -329,7 +371,9 @@ static int merge_yours(const Vocabulary *vocabulary, const char *text, int count
     return good;
 }
 
-void let_it_merge(Tokenizer *tokenizer) { tokenizer->merge = is_yours("bpe_merge") ? merge_yours : bpe_merge; }
+void let_it_merge(Tokenizer *tokenizer) {
+    tokenizer->merge = is_yours("bpe_merge") ? merge_yours : bpe_merge;
+}
 
 int drawn(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {
     static Random random = {.state = 2};

@@ -1,5 +1,5 @@
-/* The decoder with a reader's kernels, right or wrong, in its table. Its process may end in any of them: what is under
- * way is noted where others can read it. */
+/* The decoder with a reader's kernels, right or wrong, in its table. Its process may end in any of
+ * them: what is under way is noted where others can read it. */
 #ifndef VERIFY_YOURS_H
 #define VERIFY_YOURS_H
 
@@ -16,15 +16,16 @@ typedef struct {
     int places;            /* where it is used */
     const char *member;    /* of the table of kernels, which computes with it; NULL: none does */
     const char *unless[5]; /* the reader's kernels that do its work, too; NULL past the last */
-    int covers;            /* the places where all is done by it: it is a block of the decoder, or the whole of it */
+    int covers; /* the places where all is done by it: it is a block of the decoder, or the whole of
+                   it */
 } Part;
 
 enum { PARTS = 27 };
 extern const Part parts[PARTS];
 int part_named(const char *name); /* -1: a Llama does without it */
 
-/* Of several of the reader's kernels that do the same work one is used. The others are taken out of `has`, and
- * instead[part] is who does it. */
+/* Of several of the reader's kernels that do the same work one is used. The others are taken out of
+ * `has`, and instead[part] is who does it. */
 void resolve_overrides(bool has[PARTS], const char *instead[PARTS]);
 
 enum { CUTTING = -2 }; /* a text into tokens */
@@ -33,12 +34,12 @@ enum { CUTTING = -2 }; /* a text into tokens */
 typedef struct {
     const char *kernel; /* the one that was called last; NULL: none yet */
     bool is_yours;
-    bool is_block;      /* it calls others of the table: */
-    const char *asked;  /* the reader's kernel that it called last; NULL: none */
-    int layer;          /* CUTTING; -1: before the first; L: after the last */
-    int first, last;    /* the tokens that are being read */
-    double deadline;    /* of the processor's seconds; 0: none */
-    bool too_slow;      /* it has come to that */
+    bool is_block;     /* it calls others of the table: */
+    const char *asked; /* the reader's kernel that it called last; NULL: none */
+    int layer;         /* CUTTING; -1: before the first; L: after the last */
+    int first, last;   /* the tokens that are being read */
+    double deadline;   /* of the processor's seconds; 0: none */
+    bool too_slow;     /* it has come to that */
 } Requests;
 
 typedef struct {
@@ -46,9 +47,10 @@ typedef struct {
     Decoder decoder;
 } YourLlama;
 
-/* The Llama with the reader's kernels, those of `yours` [PARTS] that are not NULL. A table of kernels knows no Llama:
- * one at a time computes with them. */
-YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS], Requests *underway);
+/* The Llama with the reader's kernels, those of `yours` [PARTS] that are not NULL. A table of
+ * kernels knows no Llama: one at a time computes with them. */
+YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS],
+                     Requests *underway);
 void your_llama_free(YourLlama *llama);
 
 /* From now on the tokenizer merges with the reader's bpe_merge, if there is one. */

@@ -18,7 +18,8 @@ static void arrays_are_aligned_and_apart(void **state) {
     }
     for (size_t i = 0; i < ARRAYS; i++)
         for (size_t b = 0; b < sizes[i % (sizeof sizes / sizeof *sizes)]; b++)
-            if ((unsigned char)arrays[i][b] != i) fail_msg("byte %zu of array %zu was overwritten", b, i);
+            if ((unsigned char)arrays[i][b] != i)
+                fail_msg("byte %zu of array %zu was overwritten", b, i);
     arena_free(&arena);
     assert_null(arena.block);
 }

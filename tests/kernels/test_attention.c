@@ -1,5 +1,5 @@
-/* What the golden values of chapter 4 cannot see: what is left in `scores`, that the future is not read, that the past
- * has no order, and what is refused. */
+/* What the golden values of chapter 4 cannot see: what is left in `scores`, that the future is not
+ * read, that the past has no order, and what is refused. */
 #include "04_attention/attention.h"
 #include "common/random.h"
 #include "tests/near.h"
@@ -15,7 +15,8 @@ static int fill(void **state) {
     (void)state;
     Random random = {5};
     random_fill(&random, T * D, (float *)q);
-    random_fill(&random, S * D, (float *)k), random_fill(&random, S * D, (float *)v);
+    random_fill(&random, S * D, (float *)k);
+    random_fill(&random, S * D, (float *)v);
     attention(T, S, D, out, q, k, v, scores);
     return 0;
 }
@@ -37,7 +38,10 @@ static void scores_hold_the_weights(void **state) {
 static void the_future_changes_nothing(void **state) {
     (void)state;
     for (int last = S - 1; last > S - T; last--) { /* each query but the last must not notice */
-        for (int i = 0; i < D; i++) k[last][i] = 1e30f, v[last][i] = -7;
+        for (int i = 0; i < D; i++) {
+            k[last][i] = 1e30f;
+            v[last][i] = -7;
+        }
         attention(T, S, D, again, q, k, v, scores);
         assert_memory_equal(again, out, (size_t)(last - (S - T)) * sizeof *out);
         assert_memory_not_equal(again[T - 1], out[T - 1], sizeof *out);
@@ -49,11 +53,13 @@ static void the_past_has_no_order(void **state) {
     float reversed_k[S][D], reversed_v[S][D]; /* the keys that all queries see */
     for (int s = 0; s < S; s++) {
         int from = s <= S - T ? S - T - s : s;
-        memcpy(reversed_k[s], k[from], sizeof *k), memcpy(reversed_v[s], v[from], sizeof *v);
+        memcpy(reversed_k[s], k[from], sizeof *k);
+        memcpy(reversed_v[s], v[from], sizeof *v);
     }
     attention(T, S, D, again, q, reversed_k, reversed_v, scores);
     for (int t = 0; t < T; t++)
-        for (int i = 0; i < D; i++) /* sums in double: a float's last bit, 2e-7, may come out otherwise */
+        for (int i = 0; i < D;
+             i++) /* sums in double: a float's last bit, 2e-7, may come out otherwise */
             assert_near(again[t][i], out[t][i], 1e-6);
 }
 
@@ -77,8 +83,10 @@ static void what_cannot_be_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(scores_hold_the_weights, fill), cmocka_unit_test_setup(the_future_changes_nothing, fill),
-        cmocka_unit_test_setup(the_past_has_no_order, fill),   cmocka_unit_test(softmax_works_in_place),
+        cmocka_unit_test_setup(scores_hold_the_weights, fill),
+        cmocka_unit_test_setup(the_future_changes_nothing, fill),
+        cmocka_unit_test_setup(the_past_has_no_order, fill),
+        cmocka_unit_test(softmax_works_in_place),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests_name("attention", tests, NULL, NULL) != 0;

@@ -1,5 +1,5 @@
-/* Chapter 16: the whole decoder backwards against torch.autograd, and what the golden cases of single kernels cannot
- * see. */
+/* Chapter 16: the whole decoder backwards against torch.autograd, and what the golden cases of
+ * single kernels cannot see. */
 #include "05_rope/rope.h"
 #include "04_attention/attention.h"
 #include "08_flash_attention/flash_attention.h"
@@ -28,17 +28,21 @@ static void every_gradient_is_autograd_s(void **state) {
     for (int m = 0; m < MODELS; m++) {
         Case c = open_case(kernels, models[m]);
         Comparison comparison;
-        float loss = (float)decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
+        float loss = (float)decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids,
+                                             c.file.targets, 1);
         Tensor of_loss = {.name = "loss", .dtype = F32, .rank = 1, .shape = {1}, .data = &loss};
         assert_true(gradient_judge(&c.file, &of_loss, &comparison));
-        if (comparison.wrong) fail_msg("%s: the loss is %.1f ulps from autograd's", models[m], comparison.ulps);
+        if (comparison.wrong)
+            fail_msg("%s: the loss is %.1f ulps from autograd's", models[m], comparison.ulps);
         assert_gradients_agree(&c, &c.gradients, models[m]);
-        assert_true(safetensors_find(&c.file.file, "lm_head.weight") != NULL || c.model.config.tie_word_embeddings);
+        assert_true(safetensors_find(&c.file.file, "lm_head.weight") != NULL ||
+                    c.model.config.tie_word_embeddings);
         close_case(&c);
     }
 }
 
-/* A float32 that rounds honestly passes; one number that is off by a thousandth of its row does not. */
+/* A float32 that rounds honestly passes; one number that is off by a thousandth of its row does
+ * not. */
 static void a_small_mistake_is_seen(void **state) {
     const TrainingKernels *kernels = *state;
     Case c = open_case(kernels, "llama32");
@@ -58,7 +62,8 @@ static void a_small_mistake_is_seen(void **state) {
     close_case(&c);
 }
 
-/* Two halves of a batch, each with its share of the mean, add up to the whole: accumulation without a mean of means. */
+/* Two halves of a batch, each with its share of the mean, add up to the whole: accumulation without
+ * a mean of means. */
 static void shares_add_up(void **state) {
     const TrainingKernels *kernels = *state;
     Case c = open_case(kernels, "llama3");
@@ -74,7 +79,8 @@ static void shares_add_up(void **state) {
     }
     assert_near(loss, decoder_loss(&c.weights, &c.activations, c.file.ids, c.file.targets), 1e-6);
     assert_gradients_agree(&c, &c.gradients, "in two parts");
-    activations_free(&one), close_case(&c);
+    activations_free(&one);
+    close_case(&c);
 }
 
 /* Called again without zeros in between, the gradients are twice as large, to the bit. */
@@ -90,12 +96,14 @@ static void gradients_are_added(void **state) {
     assert_memory_equal(once.numbers, c.gradients.numbers, once.count * sizeof *once.numbers);
     decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
     for (size_t i = 0; i < once.count; i++)
-        assert_near(c.gradients.numbers[i], 2 * once.numbers[i], 1e-5 * fabsf(once.numbers[i]) + 1e-6);
-    parameters_free(&once), close_case(&c);
+        assert_near(c.gradients.numbers[i], 2 * once.numbers[i],
+                    1e-5 * fabsf(once.numbers[i]) + 1e-6);
+    parameters_free(&once);
+    close_case(&c);
 }
 
-/* The same model in the interleaved layout: the rows of q_proj and k_proj change places, and so do those of their
- * gradients. */
+/* The same model in the interleaved layout: the rows of q_proj and k_proj change places, and so do
+ * those of their gradients. */
 static void interleaved_gradients_are_the_same_rows(void **state) {
     const TrainingKernels *kernels = *state;
     Case c = open_case(kernels, "llama2_70b");
@@ -105,30 +113,35 @@ static void interleaved_gradients_are_the_same_rows(void **state) {
     c.weights.interleaved = true;
     for (int l = 0; l < f->L; l++) {
         LayerParameters *w = &c.weights.layers[l];
-        rows_to_interleaved(H, D, C, (void *)room, (void *)w->q_proj), memcpy(w->q_proj, room, sizeof(float[H * D][C]));
-        rows_to_interleaved(KV, D, C, (void *)room, (void *)w->k_proj),
-            memcpy(w->k_proj, room, sizeof(float[KV * D][C]));
+        rows_to_interleaved(H, D, C, (void *)room, (void *)w->q_proj);
+        memcpy(w->q_proj, room, sizeof(float[H * D][C]));
+        rows_to_interleaved(KV, D, C, (void *)room, (void *)w->k_proj);
+        memcpy(w->k_proj, room, sizeof(float[KV * D][C]));
     }
     decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
     for (int l = 0; l < f->L; l++) {
         LayerParameters *g = &c.gradients.layers[l];
-        rows_to_half_split(H, D, C, (void *)room, (void *)g->q_proj), memcpy(g->q_proj, room, sizeof(float[H * D][C]));
-        rows_to_half_split(KV, D, C, (void *)room, (void *)g->k_proj),
-            memcpy(g->k_proj, room, sizeof(float[KV * D][C]));
+        rows_to_half_split(H, D, C, (void *)room, (void *)g->q_proj);
+        memcpy(g->q_proj, room, sizeof(float[H * D][C]));
+        rows_to_half_split(KV, D, C, (void *)room, (void *)g->k_proj);
+        memcpy(g->k_proj, room, sizeof(float[KV * D][C]));
     }
     assert_gradients_agree(&c, &c.gradients, "interleaved");
-    free(room), close_case(&c);
+    free(room);
+    close_case(&c);
 }
 
-/* More rows than the logits of one chunk, some of whose chunks have no target at all: the loss of one text by
- * itself. */
+/* More rows than the logits of one chunk, some of whose chunks have no target at all: the loss of
+ * one text by itself. */
 static void chunks_of_logits_make_no_difference(void **state) {
     const TrainingKernels *kernels = *state;
     enum { TEXTS = 12 };
     Case c = open_case(kernels, "llama1");
     int T = c.file.T, ids[TEXTS * T], targets[TEXTS * T];
-    for (int i = 0; i < TEXTS * T; i++)
-        ids[i] = c.file.ids[i % (2 * T)], targets[i] = i < 2 * T ? c.file.targets[i] : -100;
+    for (int i = 0; i < TEXTS * T; i++) {
+        ids[i] = c.file.ids[i % (2 * T)];
+        targets[i] = i < 2 * T ? c.file.targets[i] : -100;
+    }
     Activations many = activations_new(&c.model.config, kernels, TEXTS, T);
     double loss = decoder_backward(&c.weights, &c.gradients, &many, ids, targets, 1);
     assert_near(loss, decoder_loss(&c.weights, &c.activations, c.file.ids, c.file.targets), 1e-12);
@@ -136,7 +149,8 @@ static void chunks_of_logits_make_no_difference(void **state) {
     for (int i = 0; i < TEXTS * T; i++) targets[i] = -1;
     assert_true(isnan(decoder_backward(&c.weights, &c.gradients, &many, ids, targets, 1)));
     assert_gradients_agree(&c, &c.gradients, "with nothing to learn");
-    activations_free(&many), close_case(&c);
+    activations_free(&many);
+    close_case(&c);
 }
 
 /* Where it takes long, one tensor of each layer is enough: of another kind each time. */
@@ -154,13 +168,14 @@ static void a_name_at_the_beginning_is_a_surprise(void **state) {
     int last = r.sentence.T - 1, anna = r.targets[last];
     for (int t = 1; t <= last; t++) r.targets[t] = -1;
     assert_near(fixture_loss(&r), 16.89, 0.01);
-    r.targets[0] = -1, r.targets[last] = anna;
+    r.targets[0] = -1;
+    r.targets[last] = anna;
     assert_near(fixture_loss(&r), 0, 0.005);
     fixture_close(&r);
 }
 
-/* The trained model on the course's sentence: of every tensor the number with the largest gradient, nudged to both
- * sides. */
+/* The trained model on the course's sentence: of every tensor the number with the largest gradient,
+ * nudged to both sides. */
 static void nudging_the_sentence_s_model_agrees(void **state) {
     const TrainingKernels *kernels = *state;
     Fixture r = fixture_open();
@@ -179,8 +194,8 @@ static void nudging_the_sentence_s_model_agrees(void **state) {
         double slope = (up - fixture_loss(&r)) / ((double)more - less);
         numbers[most] = was;
         if (fabs(slope / gradients[most] - 1) > 0.02)
-            fail_msg("%s [%zu]: %g by nudging, %g by the backward pass", r.weights.tensors[i].name, most, slope,
-                     gradients[most]);
+            fail_msg("%s [%zu]: %g by nudging, %g by the backward pass", r.weights.tensors[i].name,
+                     most, slope, gradients[most]);
     }
     fixture_close(&r);
 }
@@ -192,8 +207,9 @@ static void log_sum_is_that_of_the_scores(void **state) {
     enum { T = 41, H = 4, KV = 2, D = 6 };
     static float q[T][H][D], k[T][KV][D], v[T][KV][D], out[T][H][D], expected[T][H][D], lse[T][H];
     Random random = {.state = 7};
-    random_fill(&random, T * H * D, (float *)q), random_fill(&random, T * KV * D, (float *)k),
-        random_fill(&random, T * KV * D, (float *)v);
+    random_fill(&random, T * H * D, (float *)q);
+    random_fill(&random, T * KV * D, (float *)k);
+    random_fill(&random, T * KV * D, (float *)v);
     kernels->flash_attention_lse(T, H, KV, D, out, lse, q, k, v);
     flash_attention(T, T, H, KV, D, expected, q, k, v);
     for (int t = 0; t < T; t++)
@@ -210,8 +226,9 @@ static void log_sum_is_that_of_the_scores(void **state) {
 }
 
 /* As it is written in a book, one weight at a time, in double. */
-static void attention_by_the_book(int T, int H, int KV, int D, double dq[T][H][D], double dk[T][KV][D],
-                                  double dv[T][KV][D], const float dout[T][H][D], const float q[T][H][D],
+static void attention_by_the_book(int T, int H, int KV, int D, double dq[T][H][D],
+                                  double dk[T][KV][D], double dv[T][KV][D],
+                                  const float dout[T][H][D], const float q[T][H][D],
                                   const float k[T][KV][D], const float v[T][KV][D]) {
     double p[T], dp[T];
     for (int h = 0; h < H; h++)
@@ -219,15 +236,18 @@ static void attention_by_the_book(int T, int H, int KV, int D, double dq[T][H][D
             double sum = 0, common = 0;
             for (int s = 0; s <= t; s++) {
                 p[s] = dp[s] = 0;
-                for (int i = 0; i < D; i++)
-                    p[s] += (double)q[t][h][i] * k[s][g][i] / sqrt(D), dp[s] += (double)dout[t][h][i] * v[s][g][i];
+                for (int i = 0; i < D; i++) {
+                    p[s] += (double)q[t][h][i] * k[s][g][i] / sqrt(D);
+                    dp[s] += (double)dout[t][h][i] * v[s][g][i];
+                }
                 sum += p[s] = exp(p[s]);
             }
             for (int s = 0; s <= t; s++) common += (p[s] /= sum) * dp[s];
             for (int s = 0; s <= t; s++)
                 for (int i = 0; i < D; i++) {
                     double dscore = p[s] * (dp[s] - common) / sqrt(D);
-                    dq[t][h][i] += dscore * k[s][g][i], dk[s][g][i] += dscore * q[t][h][i];
+                    dq[t][h][i] += dscore * k[s][g][i];
+                    dk[s][g][i] += dscore * q[t][h][i];
                     dv[s][g][i] += p[s] * dout[t][h][i];
                 }
         }
@@ -251,23 +271,26 @@ static void assert_alike(size_t n, const float got[n], const double expected[n])
 /* Heads and texts that fill whole tiles, and those of one more; in room that others have had. */
 static void tiles_of_any_size_fit_together(void **state) {
     const TrainingKernels *kernels = *state;
-    static const int sizes[][4] = {{32, 2, 1, 33}, {64, 4, 2, 32}, {33, 2, 2, 65}, {97, 1, 1, 8}, {2, 3, 3, 2}};
+    static const int sizes[][4] = {
+        {32, 2, 1, 33}, {64, 4, 2, 32}, {33, 2, 2, 65}, {97, 1, 1, 8}, {2, 3, 3, 2}};
     for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++) {
         int T = sizes[c][0], H = sizes[c][1], KV = sizes[c][2], D = sizes[c][3];
         size_t heads = (size_t)(T * H * D), shared = (size_t)(T * KV * D);
         Random random = {.state = c};
         void *q = random_numbers(&random, heads), *k = random_numbers(&random, shared),
              *v = random_numbers(&random, shared), *dout = random_numbers(&random, heads),
-             *dq = zeros(heads, sizeof(float)), *dk = zeros(shared, sizeof(float)), *dv = zeros(shared, sizeof(float)),
-             *exact_dq = zeros(heads, sizeof(double)), *exact_dk = zeros(shared, sizeof(double)),
-             *exact_dv = zeros(shared, sizeof(double)), *out = zeros(heads, sizeof(float)),
-             *lse = zeros((size_t)(T * H), sizeof(float));
+             *dq = zeros(heads, sizeof(float)), *dk = zeros(shared, sizeof(float)),
+             *dv = zeros(shared, sizeof(float)), *exact_dq = zeros(heads, sizeof(double)),
+             *exact_dk = zeros(shared, sizeof(double)), *exact_dv = zeros(shared, sizeof(double)),
+             *out = zeros(heads, sizeof(float)), *lse = zeros((size_t)(T * H), sizeof(float));
         attention_by_the_book(T, H, KV, D, exact_dq, exact_dk, exact_dv, dout, q, k, v);
         kernels->flash_attention_lse(T, H, KV, D, out, lse, q, k, v);
         void *last = soil_the_heap();
         kernels->flash_attention_backward(T, H, KV, D, dq, dk, dv, dout, q, k, v, out, lse);
         free(last);
-        assert_alike(heads, dq, exact_dq), assert_alike(shared, dk, exact_dk), assert_alike(shared, dv, exact_dv);
+        assert_alike(heads, dq, exact_dq);
+        assert_alike(shared, dk, exact_dk);
+        assert_alike(shared, dv, exact_dv);
         void *rooms[] = {q, k, v, dout, dq, dk, dv, exact_dq, exact_dk, exact_dv, out, lse};
         for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) free(rooms[i]);
     }
@@ -278,7 +301,7 @@ static void tiles_of_any_size_fit_together(void **state) {
 static void large_and_small_numbers_are_no_trouble(void **state) {
     const TrainingKernels *kernels = *state;
     float logits[1][3] = {{3e38f, -3e38f, 0}}, dlogits[1][3] = {{0}}, huge[2] = {3e30f, 4e30f},
-        tiny[2] = {3e-30f, 4e-30f};
+          tiny[2] = {3e-30f, 4e-30f};
     assert_near(kernels->cross_entropy(1, 3, logits, (int[]){0}), 0, 0);
     kernels->cross_entropy_backward(1, 3, dlogits, logits, (int[]){0}, 1);
     assert_near(dlogits[0][0], 0, 0);
@@ -302,7 +325,8 @@ static void no_text(void) {
 }
 static void with(int id, int target) {
     Case c = open_case(refusing, "llama1");
-    c.file.ids[3] = id, c.file.targets[3] = target;
+    c.file.ids[3] = id;
+    c.file.targets[3] = target;
     decoder_backward(&c.weights, &c.gradients, &c.activations, c.file.ids, c.file.targets, 1);
 }
 static void an_unknown_token(void) { with(64, 1); }
@@ -325,35 +349,44 @@ static void spoil(const char *to, const char *name) {
     memcpy(tensors, file.tensors, file.count * sizeof *tensors);
     float *numbers = NULL;
     for (size_t i = 0; i < file.count; i++)
-        if (strcmp(tensors[i].name, name) == 0) tensors[i].data = numbers = tensor_to_float(&tensors[i]);
+        if (strcmp(tensors[i].name, name) == 0)
+            tensors[i].data = numbers = tensor_to_float(&tensors[i]);
     numbers[0] += 1;
     safetensors_save(to, file.count, tensors, file.metadata_count, file.metadata);
-    free(numbers), free(tensors), safetensors_close(&file);
+    free(numbers);
+    free(tensors);
+    safetensors_close(&file);
 }
 
 static void the_first_that_differs_is_named(void **state) {
     (void)state;
     const char *model = ROOT "/tests/golden/models/llama31";
-    assert_int_equal(run("'%s/16_backward' --model '%s' --compare '%s/tests/golden/gradients/llama31.safetensors'",
-                         BUILD, model, ROOT), 0);
+    assert_int_equal(run("'%s/16_backward' --model '%s' --compare "
+                         "'%s/tests/golden/gradients/llama31.safetensors'",
+                         BUILD, model, ROOT),
+                     0);
     assert_non_null(strstr(said, "Nothing differs."));
     spoil(AT("%s/spoiled.safetensors", folder), "model.layers.0.mlp.up_proj.weight");
-    assert_int_equal(run("'%s/16_backward' --model '%s' --compare spoiled.safetensors", BUILD, model), 1);
+    assert_int_equal(
+        run("'%s/16_backward' --model '%s' --compare spoiled.safetensors", BUILD, model), 1);
     assert_non_null(strstr(said, "model.layers.0.mlp.up_proj.weight is the first that differs"));
 }
 
-/* In llama2.c's files the rows of queries and keys have another order, and so have their gradients. */
+/* In llama2.c's files the rows of queries and keys have another order, and so have their gradients.
+ */
 static void a_file_in_another_order_is_compared_too(void **state) {
     (void)state;
     const char *golden = ROOT "/tests/golden/gradients/llama2_70b.safetensors";
     Model model = model_open(ROOT "/tests/golden/models/llama2_70b");
     write_bin(AT("%s/interleaved.bin", folder), &model);
     model_close(&model);
-    assert_int_equal(run("'%s/16_backward' --model interleaved.bin --compare '%s'", BUILD, golden), 0);
+    assert_int_equal(run("'%s/16_backward' --model interleaved.bin --compare '%s'", BUILD, golden),
+                     0);
     assert_non_null(strstr(said, "Nothing differs."));
 }
 
-/* A copy of the golden file with one tensor changed: to these numbers, or to this shape, or to another name. */
+/* A copy of the golden file with one tensor changed: to these numbers, or to this shape, or to
+ * another name. */
 typedef struct {
     const char *name;
     void (*change)(Tensor *tensor);
@@ -365,54 +398,76 @@ static const double two_numbers[] = {1, 2}, broken[] = {1.5, -0x1p40};
 
 static void rename_it(Tensor *tensor) { tensor->name = "another"; }
 static void deepen(Tensor *tensor) {
-    tensor->rank = 3, tensor->shape[2] = tensor->shape[1], tensor->shape[1] = tensor->shape[0], tensor->shape[0] = 1;
+    tensor->rank = 3;
+    tensor->shape[2] = tensor->shape[1];
+    tensor->shape[1] = tensor->shape[0];
+    tensor->shape[0] = 1;
 }
 static void shorten(Tensor *tensor) { tensor->shape[0]--; }
 static void empty(Tensor *tensor) { tensor->shape[0] = 0; }
 static void make_a_number(Tensor *tensor) { tensor->rank = 0; }
 static void take_two(Tensor *tensor) {
-    *tensor = (Tensor){.name = tensor->name, .dtype = F64, .rank = 1, .shape = {2}, .data = two_numbers};
+    *tensor =
+        (Tensor){.name = tensor->name, .dtype = F64, .rank = 1, .shape = {2}, .data = two_numbers};
 }
-static void break_two(Tensor *tensor) { take_two(tensor), tensor->data = broken; }
+static void break_two(Tensor *tensor) {
+    take_two(tensor);
+    tensor->data = broken;
+}
 
 /* What is not in the file is said, and is no mistake; what is no gradient of this model is one. */
 static void a_file_of_others_is_named(void **state) {
     (void)state;
     static const Changed cases[] = {
-        {"ids", rename_it, 1, "it has no ids, the tokens that its gradients are of, as [texts, tokens]"},
-        {"ids", deepen, 1, "it has no ids"}, {"ids", empty, 1, "it has no ids"}, {"ids", make_a_number, 1, "no ids"},
+        {"ids", rename_it, 1,
+         "it has no ids, the tokens that its gradients are of, as [texts, tokens]"},
+        {"ids", deepen, 1, "it has no ids"},
+        {"ids", empty, 1, "it has no ids"},
+        {"ids", make_a_number, 1, "no ids"},
         {"ids", take_two, 1, "its targets are not as many as its ids"},
         {"targets", shorten, 1, "its targets are not as many as its ids"},
-        {"lm_head.weight", shorten, 1, "lm_head.weight is [63, 32] in the file, here it is [64, 32]"},
-        {"lm_head.weight", rename_it, 0, "lm_head.weight                                   not in the file"},
+        {"lm_head.weight", shorten, 1,
+         "lm_head.weight is [63, 32] in the file, here it is [64, 32]"},
+        {"lm_head.weight", rename_it, 0,
+         "lm_head.weight                                   not in the file"},
         {"loss", take_two, 1, "loss is [2] in the file, here it is [1]"},
         {"loss", rename_it, 0, "Nothing differs."},
     };
     SafeTensors file = safetensors_open(ROOT "/tests/golden/gradients/llama31.safetensors");
     Tensor *tensors = xmalloc(file.count * sizeof *tensors);
-    const char *command = "'" BUILD "/16_backward' --model '" ROOT "/tests/golden/models/llama31' --compare";
+    const char *command =
+        "'" BUILD "/16_backward' --model '" ROOT "/tests/golden/models/llama31' --compare";
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         memcpy(tensors, file.tensors, file.count * sizeof *tensors);
         for (size_t i = 0; i < file.count; i++)
             if (strcmp(tensors[i].name, cases[c].name) == 0) cases[c].change(&tensors[i]);
-        safetensors_save(AT("%s/other.safetensors", folder), file.count, tensors, file.metadata_count, file.metadata);
+        safetensors_save(AT("%s/other.safetensors", folder), file.count, tensors,
+                         file.metadata_count, file.metadata);
         assert_int_equal(run("%s other.safetensors", command), cases[c].status);
         assert_said(cases[c].words);
         if (cases[c].status) assert_one_clear_line();
     }
-    /* One text, whose targets are its own next tokens; ids that are no whole numbers are of no vocabulary. */
+    /* One text, whose targets are its own next tokens; ids that are no whole numbers are of no
+     * vocabulary. */
     static const double no_loss[] = {0};
-    Tensor few[] = {{.name = "ids"}, {.name = "loss", .dtype = F64, .rank = 1, .shape = {1}, .data = no_loss},
-                    {.name = "model.norm.weight", .dtype = F64, .rank = 1, .shape = {32}, .data = xmalloc(32 * 8)}};
+    Tensor few[] = {{.name = "ids"},
+                    {.name = "loss", .dtype = F64, .rank = 1, .shape = {1}, .data = no_loss},
+                    {.name = "model.norm.weight",
+                     .dtype = F64,
+                     .rank = 1,
+                     .shape = {32},
+                     .data = xmalloc(32 * 8)}};
     memset((void *)few[2].data, 0, 32 * 8);
     take_two(&few[0]);
     safetensors_save(AT("%s/few.safetensors", folder), 3, few, 0, NULL);
     assert_int_equal(run("%s few.safetensors", command), 1);
     assert_said("loss is the first that differs");
     assert_said("DIFFERS   32 of 32        [0, 0]");
-    static const char *const no_ulps[] = {"inf", "-1", "", "0.4x", "nan"}; /* infinitely far off all would be right */
+    static const char *const no_ulps[] = {"inf", "-1", "", "0.4x",
+                                          "nan"}; /* infinitely far off all would be right */
     for (size_t i = 0; i < sizeof no_ulps / sizeof *no_ulps; i++) {
-        safetensors_save(AT("%s/ulps.safetensors", folder), 3, few, 1, &(Metadata){"ulps/loss", no_ulps[i]});
+        safetensors_save(AT("%s/ulps.safetensors", folder), 3, few, 1,
+                         &(Metadata){"ulps/loss", no_ulps[i]});
         assert_int_equal(run("%s ulps.safetensors", command), 1);
         assert_one_clear_line();
         assert_said(AT("the file's ulps/loss is \"%s\": it must be a number", no_ulps[i]));
@@ -427,7 +482,8 @@ static void a_file_of_others_is_named(void **state) {
     assert_one_clear_line();
     assert_said("token 2147483647 is not in the vocabulary of 64");
     free((void *)few[2].data);
-    free(tensors), safetensors_close(&file);
+    free(tensors);
+    safetensors_close(&file);
 }
 
 int main(void) {

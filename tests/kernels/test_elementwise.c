@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As if a reader had written them: PyTorch's cases, random shapes beside the chapters' own, guarded arrays. */
+/* As if a reader had written them: PyTorch's cases, random shapes beside the chapters' own, guarded
+ * arrays. */
 static void the_workbench_says_right(void **state) {
     (void)state;
-    assert_int_equal(run("sh '%s/compile.sh' fast.c.so -Dfast_rms_norm=rms_norm -Dfast_swiglu=swiglu "
-                         "'%s/chapters/12_speed/elementwise.c' && '%s/verify' --library fast.c.so",
-                         BUILD, ROOT, BUILD), 0);
+    assert_int_equal(
+        run("sh '%s/compile.sh' fast.c.so -Dfast_rms_norm=rms_norm -Dfast_swiglu=swiglu "
+            "'%s/chapters/12_speed/elementwise.c' && '%s/verify' --library fast.c.so",
+            BUILD, ROOT, BUILD),
+        0);
     assert_said("2 of 2 kernels pass\n");
 }
 
@@ -27,11 +30,13 @@ static double worst_of_some_gates(uint32_t first, int n) {
     double worst = 0;
     for (int i = 0; i < n; i++) {
         uint32_t bits = first + (uint32_t)i * 1021;
-        memcpy(&gate[i], &bits, sizeof bits), up[i] = i % 2 ? 1 : -1;
+        memcpy(&gate[i], &bits, sizeof bits);
+        up[i] = i % 2 ? 1 : -1;
     }
     fast_swiglu(n, out, gate, up);
     for (int i = 0; i < n; i++)
-        if (isfinite(gate[i])) worst = fmax(worst, ulps(out[i], gate[i] / (1 + exp(-(double)gate[i])) * up[i]));
+        if (isfinite(gate[i]))
+            worst = fmax(worst, ulps(out[i], gate[i] / (1 + exp(-(double)gate[i])) * up[i]));
         else assert_true(isnan(gate[i]) || gate[i] < 0 ? isnan(out[i]) : isinf(out[i]));
     return worst;
 }
@@ -54,10 +59,12 @@ static void a_norm_is_exact(void **state) {
     for (int dim = 1; dim <= 4096; dim = dim * 5 / 4 + 1) {
         float x[dim], weight[dim], out[dim];
         double squares = 0;
-        random_fill(&random, (size_t)dim, x), random_fill(&random, (size_t)dim, weight);
+        random_fill(&random, (size_t)dim, x);
+        random_fill(&random, (size_t)dim, weight);
         for (int i = 0; i < dim; i++) squares += (double)x[i] * x[i];
         fast_rms_norm(1, dim, (void *)out, (void *)x, weight, NULL, 1e-5F);
-        for (int i = 0; i < dim; i++) worst = fmax(worst, ulps(out[i], x[i] / sqrt(squares / dim + 1e-5F) * weight[i]));
+        for (int i = 0; i < dim; i++)
+            worst = fmax(worst, ulps(out[i], x[i] / sqrt(squares / dim + 1e-5F) * weight[i]));
     }
     if (!(worst <= 3)) fail_msg("a norm is wrong by %.2f ulps", worst);
 }
@@ -68,13 +75,17 @@ static void a_bias_is_added(void **state) {
     enum { ROWS = 2, MOST = 70 };
     float x[ROWS * MOST], weight[MOST], bias[MOST], without[ROWS * MOST], with[ROWS * MOST];
     Random random = {2};
-    random_fill(&random, ROWS * MOST, x), random_fill(&random, MOST, weight), random_fill(&random, MOST, bias);
+    random_fill(&random, ROWS * MOST, x);
+    random_fill(&random, MOST, weight);
+    random_fill(&random, MOST, bias);
     for (int dim = 1; dim <= MOST; dim++) {
         fast_rms_norm(ROWS, dim, (void *)without, (void *)x, weight, NULL, 1e-5F);
         fast_rms_norm(ROWS, dim, (void *)with, (void *)x, weight, bias, 1e-5F);
         for (int i = 0; i < ROWS * dim; i++) {
-            double right = (double)without[i] + bias[i % dim], size = fabs(without[i]) + fabs(bias[i % dim]);
-            if (!(fabs(with[i] - right) <= 0x1p-23 * size)) fail_msg("%d of %d: %g, not %g", i, dim, with[i], right);
+            double right = (double)without[i] + bias[i % dim],
+                   size = fabs(without[i]) + fabs(bias[i % dim]);
+            if (!(fabs(with[i] - right) <= 0x1p-23 * size))
+                fail_msg("%d of %d: %g, not %g", i, dim, with[i], right);
         }
     }
 }

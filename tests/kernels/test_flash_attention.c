@@ -1,6 +1,7 @@
-/* Chapter 8's kernel, and once more chapter 12's in its place: the golden values, and what they cannot see: every shape
- * around the tiles, against chapter 6; how exact a weight is; the same answer from run to run and on any number of
- * threads; that the memory does not grow with the text; and what is refused. */
+/* Chapter 8's kernel, and once more chapter 12's in its place: the golden values, and what they
+ * cannot see: every shape around the tiles, against chapter 6; how exact a weight is; the same
+ * answer from run to run and on any number of threads; that the memory does not grow with the text;
+ * and what is refused. */
 #include "08_flash_attention/flash_attention.h"
 #include "06_grouped_query/grouped_query.h"
 #include "12_speed/fast_kernels.h"
@@ -19,16 +20,18 @@
 #include <omp.h>
 #endif
 
-static __typeof__(flash_attention) *attend; /* what is tested: that of the table which is the test's state */
+static __typeof__(flash_attention)
+    *attend; /* what is tested: that of the table which is the test's state */
 
 static int take_kernels(void **state) {
     attend = ((const Kernels *)*state)->flash_attention;
     return 0;
 }
 
-#define FOR_BOTH(test)                                                            \
-    {#test, test, take_kernels, NULL, (void *)&reference_kernels},                \
-    {#test ", fast", test, take_kernels, NULL, (void *)&fast_kernels}
+#define FOR_BOTH(test)                                                                             \
+    {#test, test, take_kernels, NULL, (void *)&reference_kernels}, {                               \
+        #test ", fast", test, take_kernels, NULL, (void *)&fast_kernels                            \
+    }
 
 typedef struct {
     int T, S, H, KV, D;
@@ -46,7 +49,8 @@ typedef struct {
 
 enum { PAGE = 1 << 16 }; /* a multiple of any machine's */
 
-/* Normal numbers that start or end where a forbidden page ends or starts: who reads past them crashes. */
+/* Normal numbers that start or end where a forbidden page ends or starts: who reads past them
+ * crashes. */
 static Guarded guarded(Random *random, size_t count, bool at_end) {
     size_t pages = (count * sizeof(float) + PAGE - 1) / PAGE * PAGE;
     Guarded room = {.bytes = pages + 2 * PAGE};
@@ -62,17 +66,20 @@ static Guarded guarded(Random *random, size_t count, bool at_end) {
 static Inputs inputs_of(Shape n) {
     Random random = {8};
     size_t queries = (size_t)n.T * n.H * n.D, keys = (size_t)n.S * n.KV * n.D;
-    return (Inputs){guarded(&random, queries, true), guarded(&random, keys, true), guarded(&random, keys, false)};
+    return (Inputs){guarded(&random, queries, true), guarded(&random, keys, true),
+                    guarded(&random, keys, false)};
 }
 
 static void inputs_free(Inputs in) {
-    munmap(in.q.pages, in.q.bytes), munmap(in.k.pages, in.k.bytes), munmap(in.v.pages, in.v.bytes);
+    munmap(in.q.pages, in.q.bytes);
+    munmap(in.k.pages, in.k.bytes);
+    munmap(in.v.pages, in.v.bytes);
 }
 
 static float *flash(Shape n, Inputs in) {
     float *out = xmalloc((size_t)n.T * n.H * n.D * sizeof *out);
     attend(n.T, n.S, n.H, n.KV, n.D, (void *)out, (void *)in.q.numbers, (void *)in.k.numbers,
-                    (void *)in.v.numbers);
+           (void *)in.v.numbers);
     return out;
 }
 
@@ -80,16 +87,17 @@ static float *flash(Shape n, Inputs in) {
 static void assert_all_near(Shape n, const float *got, const float *right) {
     for (int i = 0; i < n.T * n.H * n.D; i++)
         if (!(fabsf(got[i] - right[i]) <= 4e-6f))
-            fail_msg("T %d, S %d, H %d, KV %d, D %d: output %d is %g, not %g", n.T, n.S, n.H, n.KV, n.D, i, got[i],
-                     right[i]);
+            fail_msg("T %d, S %d, H %d, KV %d, D %d: output %d is %g, not %g", n.T, n.S, n.H, n.KV,
+                     n.D, i, got[i], right[i]);
 }
 
 static void assert_inputs_as_chapter_6(Shape n, Inputs in) {
     float *got = flash(n, in), *right = xmalloc((size_t)n.T * n.H * n.D * sizeof *right);
-    gqa_attention_with_past(n.T, n.S, n.H, n.KV, n.D, (void *)right, (void *)in.q.numbers, (void *)in.k.numbers,
-                (void *)in.v.numbers);
+    gqa_attention_with_past(n.T, n.S, n.H, n.KV, n.D, (void *)right, (void *)in.q.numbers,
+                            (void *)in.k.numbers, (void *)in.v.numbers);
     assert_all_near(n, got, right);
-    free(got), free(right);
+    free(got);
+    free(right);
 }
 
 static void assert_as_chapter_6(Shape n) {
@@ -105,15 +113,20 @@ static void golden_values(void **state) {
     Golden golden = golden_open("flash_attention");
     for (const GoldenCase *c = golden.cases; c < golden.cases + golden.count; c++) {
         const Tensor *q = golden_input(c, "q"), *k = golden_input(c, "k");
-        Shape n = {(int)q->shape[0], (int)k->shape[0], (int)q->shape[1], (int)k->shape[1], (int)q->shape[2]};
-        Inputs in = {{.numbers = tensor_to_float(q)}, {.numbers = tensor_to_float(k)},
+        Shape n = {(int)q->shape[0], (int)k->shape[0], (int)q->shape[1], (int)k->shape[1],
+                   (int)q->shape[2]};
+        Inputs in = {{.numbers = tensor_to_float(q)},
+                     {.numbers = tensor_to_float(k)},
                      {.numbers = tensor_to_float(golden_input(c, "v"))}};
         Tensor got = c->expected;
         float *out = flash(n, in);
         got.data = out;
         Comparison a = golden_check(c, false, &got);
         if (a.wrong) fail_msg("%s: %zu of %zu are wrong", c->name, a.wrong, a.count);
-        free(in.q.numbers), free(in.k.numbers), free(in.v.numbers), free(out);
+        free(in.q.numbers);
+        free(in.k.numbers);
+        free(in.v.numbers);
+        free(out);
     }
     golden_close(&golden);
 }
@@ -150,7 +163,8 @@ static void every_grouping(void **state) {
 
 static void a_long_text(void **state) {
     (void)state;
-    for (int T = 255; T <= 257; T++) assert_as_chapter_6((Shape){T, T, 1, 1, 3}); /* 256 queries are a team */
+    for (int T = 255; T <= 257; T++)
+        assert_as_chapter_6((Shape){T, T, 1, 1, 3}); /* 256 queries are a team */
     assert_as_chapter_6((Shape){300, 300, 4, 2, 16});
     assert_as_chapter_6((Shape){133, 700, 2, 1, 32});
     assert_as_chapter_6((Shape){1, 3000, 4, 2, 16});
@@ -158,13 +172,16 @@ static void a_long_text(void **state) {
     for (int T = 1; T <= 2; T++) assert_as_chapter_6((Shape){T, 1000, 16, 2, 16});
 }
 
-/* Wherever a query lies, its maximum starts below its scores: here they are near -1e4, and whole numbers / 32. */
+/* Wherever a query lies, its maximum starts below its scores: here they are near -1e4, and whole
+ * numbers / 32. */
 static void far_below_zero(void **state) {
     (void)state;
     Shape n = {40, 40, 2, 1, 4};
     Inputs in = inputs_of(n);
-    for (int i = 0; i < n.T * n.H * n.D; i++) in.q.numbers[i] = i % n.D ? roundf(4 * in.q.numbers[i]) / 4 : -200;
-    for (int i = 0; i < n.S * n.KV * n.D; i++) in.k.numbers[i] = i % n.D ? roundf(4 * in.k.numbers[i]) / 4 : 100;
+    for (int i = 0; i < n.T * n.H * n.D; i++)
+        in.q.numbers[i] = i % n.D ? roundf(4 * in.q.numbers[i]) / 4 : -200;
+    for (int i = 0; i < n.S * n.KV * n.D; i++)
+        in.k.numbers[i] = i % n.D ? roundf(4 * in.k.numbers[i]) / 4 : 100;
     assert_inputs_as_chapter_6(n, in);
     inputs_free(in);
 }
@@ -183,27 +200,32 @@ static void one_key_takes_all(void **state) {
     }
 }
 
-/* Each query has a key of its own that takes all of it: on a circle, the one in its direction; the next has hundreds
- * less. So its maximum is its own, and from tile to tile it stays. */
+/* Each query has a key of its own that takes all of it: on a circle, the one in its direction; the
+ * next has hundreds less. So its maximum is its own, and from tile to tile it stays. */
 static void each_query_takes_another_key(int T, int S, int H, int KV) {
     Inputs in = inputs_of((Shape){T, S, H, KV, 2});
     const float large = 4e6F;
-    float(*q)[H][2] = (void *)in.q.numbers, (*k)[KV][2] = (void *)in.k.numbers, (*v)[KV][2] = (void *)in.v.numbers;
+    float(*q)[H][2] = (void *)in.q.numbers, (*k)[KV][2] = (void *)in.k.numbers,
+    (*v)[KV][2] = (void *)in.v.numbers;
     for (int s = 0; s < S; s++)
         for (int g = 0; g < KV; g++) {
-            k[s][g][0] = (float)cos(2 * M_PI * s / S), k[s][g][1] = (float)sin(2 * M_PI * s / S);
-            v[s][g][0] = (float)s, v[s][g][1] = (float)g;
+            k[s][g][0] = (float)cos(2 * M_PI * s / S);
+            k[s][g][1] = (float)sin(2 * M_PI * s / S);
+            v[s][g][0] = (float)s;
+            v[s][g][1] = (float)g;
         }
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++)
-            for (int i = 0; i < 2; i++) q[t][h][i] = large * k[(13 * t + 5 * h) % (S - T + t + 1)][0][i];
+            for (int i = 0; i < 2; i++)
+                q[t][h][i] = large * k[(13 * t + 5 * h) % (S - T + t + 1)][0][i];
     float(*out)[H][2] = (void *)flash((Shape){T, S, H, KV, 2}, in);
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++) {
             assert_true(out[t][h][0] == (float)((13 * t + 5 * h) % (S - T + t + 1)));
             assert_true(out[t][h][1] == (float)(h / (H / KV)));
         }
-    inputs_free(in), free(out);
+    inputs_free(in);
+    free(out);
 }
 
 static void each_query_has_its_own_maximum(void **state) {
@@ -215,8 +237,8 @@ static void each_query_has_its_own_maximum(void **state) {
     each_query_takes_another_key(40, 300, 4, 2);
 }
 
-/* Each head's scores are larger than those of the head before it, by so much that another's maximum would not do. All
- * are whole numbers / 2. */
+/* Each head's scores are larger than those of the head before it, by so much that another's maximum
+ * would not do. All are whole numbers / 2. */
 static void heads_of_other_sizes(void **state) {
     (void)state;
     Shape n = {1, 1000, 8, 1, 4};
@@ -240,8 +262,8 @@ static void on_a_used_heap(void **state) {
 
 /* ------------------------------------------------------------------ how exact a weight is */
 
-/* Of two keys the first has the score 0 and the value 0, the second x and 1: the output is e^x / (1 + e^x). Its error
- * is that of e^x, and three roundings. */
+/* Of two keys the first has the score 0 and the value 0, the second x and 1: the output is e^x / (1
+ * + e^x). Its error is that of e^x, and three roundings. */
 static void a_weight_is_exact(void **state) {
     (void)state;
     double worst = 0;
@@ -258,9 +280,10 @@ static void a_weight_is_exact(void **state) {
     assert_true(out == 3); /* below e^-87 a weight is 0 */
 }
 
-/* ------------------------------------------------------------------ from run to run, on any number of threads */
+/* ---------------------------------------------------- from run to run, on any number of threads */
 
-static const Shape prefill = {90, 150, 6, 2, 20}, decode = {1, 10000, 6, 2, 20}; /* work enough for several threads */
+static const Shape prefill = {90, 150, 6, 2, 20},
+                   decode = {1, 10000, 6, 2, 20}; /* work enough for several threads */
 
 static void runs_agree(Shape n) {
     Inputs in = inputs_of(n);
@@ -270,7 +293,8 @@ static void runs_agree(Shape n) {
         assert_memory_equal(next, first, (size_t)n.T * n.H * n.D * sizeof *next);
         free(next);
     }
-    inputs_free(in), free(first);
+    inputs_free(in);
+    free(first);
 }
 
 static void runs_agree_to_the_bit(void **state) {
@@ -285,14 +309,16 @@ static void threads_agree(Shape n) {
     int most = omp_get_max_threads();
     omp_set_num_threads(1);
     float *alone = flash(n, in);
-    for (int threads = 2; threads <= 3; threads++) { /* more than a small machine has would wait for each other */
+    for (int threads = 2; threads <= 3;
+         threads++) { /* more than a small machine has would wait for each other */
         omp_set_num_threads(threads);
         float *together = flash(n, in);
         assert_memory_equal(together, alone, (size_t)n.T * n.H * n.D * sizeof *alone);
         free(together);
     }
     omp_set_num_threads(most);
-    inputs_free(in), free(alone);
+    inputs_free(in);
+    free(alone);
 #else
     (void)n;
     skip();
@@ -324,12 +350,13 @@ static int threads_at_most(void) {
 /* By how much a call's memory is more than its inputs and output. */
 static long bytes_beside(Shape n) {
     Shape small = {512, 512, 2, 1, 16};
-    flash(small, inputs_of(small)); /* work enough for all threads, which have stacks of their own */
+    flash(small,
+          inputs_of(small)); /* work enough for all threads, which have stacks of their own */
     Inputs in = inputs_of(n);
     float *out = guarded(&(Random){1}, (size_t)n.T * n.H * n.D, true).numbers;
     long before = peak_bytes();
     attend(n.T, n.S, n.H, n.KV, n.D, (void *)out, (void *)in.q.numbers, (void *)in.k.numbers,
-                    (void *)in.v.numbers);
+           (void *)in.v.numbers);
     return peak_bytes() - before;
 }
 
@@ -347,7 +374,9 @@ static void the_memory_does_not_grow(void **state) {
 #endif
     fflush(NULL);
     pid_t child = fork(); /* whose peak is its own */
-    if (child == 0) _exit(bytes_beside((Shape){LONG_TEXT, LONG_TEXT, 2, 1, 4}) >= threads_at_most() * (1L << 20));
+    if (child == 0)
+        _exit(bytes_beside((Shape){LONG_TEXT, LONG_TEXT, 2, 1, 4}) >=
+              threads_at_most() * (1L << 20));
     int status;
     waitpid(child, &status, 0);
     assert_int_equal(status, 0);
@@ -357,7 +386,9 @@ static void the_memory_does_not_grow(void **state) {
 
 static float x[512], y[512];
 
-static void refused(Shape n) { attend(n.T, n.S, n.H, n.KV, n.D, (void *)y, (void *)x, (void *)x, (void *)x); }
+static void refused(Shape n) {
+    attend(n.T, n.S, n.H, n.KV, n.D, (void *)y, (void *)x, (void *)x, (void *)x);
+}
 static void uneven_groups(void) { refused((Shape){2, 2, 5, 2, 4}); }
 static void fewer_heads_than_groups(void) { refused((Shape){2, 2, 1, 2, 4}); }
 static void no_groups(void) { refused((Shape){2, 2, 4, 0, 4}); }

@@ -1,5 +1,6 @@
-/* Chapter 11: the trained model writes what it writes in transformers, token by token; draws are fair; the loop ends
- * when it should; text appears as whole characters; and `llama` as a stranger uses it. Conversations: test_chat.c. */
+/* Chapter 11: the trained model writes what it writes in transformers, token by token; draws are
+ * fair; the loop ends when it should; text appears as whole characters; and `llama` as a stranger
+ * uses it. Conversations: test_chat.c. */
 #include "09_decoder/trace.h"
 #include "11_generation/generation.h"
 #include "12_speed/fast_kernels.h"
@@ -21,7 +22,7 @@
 
 static const char stories[] = ROOT "/common/stories/model";
 static const SamplingParams likeliest = {.repetition_penalty = 1},
-    as_it_says = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
+                            as_it_says = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
 static Model model;
 static Tokenizer *tokenizer;
 static SafeTensors golden;
@@ -40,14 +41,16 @@ static double probability(int token) {
 static double chi_square(int draws, const int drawn[5]) {
     double sum = 0;
     for (int v = 0; v < 5; v++)
-        if (probability(v) > 0) sum += pow(drawn[v] - draws * probability(v), 2) / (draws * probability(v));
+        if (probability(v) > 0)
+            sum += pow(drawn[v] - draws * probability(v), 2) / (draws * probability(v));
     return sum;
 }
 
 static void draws_are_fair(void **state) {
     (void)state;
     enum { DRAWS = 100000 };
-    const double limit = 16.27; /* chi-square with 3 degrees of freedom is below this in 999 of 1000 cases */
+    const double limit =
+        16.27; /* chi-square with 3 degrees of freedom is below this in 999 of 1000 cases */
     int fair[5] = {0}, biased[5] = {0};
     Random random = {1};
     for (int i = 0; i < DRAWS; i++) {
@@ -65,7 +68,7 @@ static void both_ends_can_be_drawn(void **state) {
     assert_int_equal(multinomial(5, five, 0), 0);
     assert_int_equal(multinomial(5, five, 1 - 0x1p-53), 4);
     const float last_ruled_out[3] = {0, 0, -INFINITY}, first_ruled_out[3] = {-INFINITY, 0, 0},
-        large[2] = {1e30f, 1e30f};
+                large[2] = {1e30f, 1e30f};
     assert_int_equal(multinomial(3, last_ruled_out, 1 - 0x1p-53), 1);
     assert_int_equal(multinomial(3, first_ruled_out, 0), 1);
     assert_int_equal(multinomial(2, large, 0.75), 1);
@@ -78,21 +81,25 @@ static void samplers_follow_each_other(void **state) {
     float logits[5];
     Random random = {1};
     memcpy(logits, five, sizeof five);
-    assert_int_equal(sample(&(SamplingParams){.repetition_penalty = 4}, 5, logits, 1, seen, &random), 1);
+    assert_int_equal(
+        sample(&(SamplingParams){.repetition_penalty = 4}, 5, logits, 1, seen, &random), 1);
     for (int i = 0; i < 100; i++) {
         memcpy(logits, five, sizeof five);
-        assert_int_equal(sample(&(SamplingParams){.temperature = 5, .top_k = 1, .top_p = 1, .repetition_penalty = 4}, 5,
-                                logits, 1, seen, &random), 1);
+        assert_int_equal(sample(
+                             &(SamplingParams){
+                                 .temperature = 5, .top_k = 1, .top_p = 1, .repetition_penalty = 4},
+                             5, logits, 1, seen, &random),
+                         1);
     }
     /* The temperature goes before top-p: cold, one token has more than half, and hot, none. */
     int cold[5] = {0}, hot[5] = {0};
     for (int i = 0; i < 1000; i++) {
         memcpy(logits, five, sizeof five);
-        cold[sample(&(SamplingParams){.temperature = 0.5f, .top_p = 0.7f, .repetition_penalty = 1}, 5, logits, 0, NULL,
-                    &random)]++;
+        cold[sample(&(SamplingParams){.temperature = 0.5f, .top_p = 0.7f, .repetition_penalty = 1},
+                    5, logits, 0, NULL, &random)]++;
         memcpy(logits, five, sizeof five);
-        hot[sample(&(SamplingParams){.temperature = 50, .top_p = 0.7f, .repetition_penalty = 1}, 5, logits, 0, NULL,
-                   &random)]++;
+        hot[sample(&(SamplingParams){.temperature = 50, .top_p = 0.7f, .repetition_penalty = 1}, 5,
+                   logits, 0, NULL, &random)]++;
     }
     assert_int_equal(cold[3], 1000);
     assert_true(hot[0] > 0 && hot[1] > 0 && hot[3] > 0 && hot[4] == 0);
@@ -123,10 +130,12 @@ static void it_writes_what_transformers_writes(void **state) {
     generation_free(&generation);
 }
 
-static void no_progress(size_t done, size_t count, double so_far) { assert_true(done <= count && so_far >= 1); }
+static void no_progress(size_t done, size_t count, double so_far) {
+    assert_true(done <= count && so_far >= 1);
+}
 
-/* The golden texts' tokens are scored in four windows of 512: BOS, and 511 of them. An emulator gets one, and of that
- * only the beginning where so many are not needed. */
+/* The golden texts' tokens are scored in four windows of 512: BOS, and 511 of them. An emulator
+ * gets one, and of that only the beginning where so many are not needed. */
 enum { WINDOW = 512, SCORED = WINDOW - 1 };
 #ifdef EMULATED
 enum { FROM = 2 * SCORED, COUNT = SCORED, READ = 100 };
@@ -142,7 +151,8 @@ static void perplexity_is_transformers(void **state) {
     double mean = 0;
     assert_int_equal(tensor_count(scores), 4 * SCORED);
     for (int i = 0; i < READ; i++) mean += tensor_get(scores, (size_t)(FROM + i)) / READ;
-    double ours = perplexity(&model, &fast_kernels, tokenizer_bos(tokenizer), READ, texts + FROM, WINDOW, no_progress);
+    double ours = perplexity(&model, &fast_kernels, tokenizer_bos(tokenizer), READ, texts + FROM,
+                             WINDOW, no_progress);
     assert_true(fabs(ours - exp(mean)) < 1e-4 * exp(mean));
     safetensors_close(&unseen);
 }
@@ -172,35 +182,43 @@ static double mean_difference(const double a[COUNT], const double b[COUNT]) {
     return sum / COUNT;
 }
 
-/* Sums in another order differ in their last bits, and now and then that makes a number round to its other neighbour.
- * So PyTorch's own float32 is as far from its float64 as ours may be, but for chance: 1.5 times. Without rounding it
- * is farther. */
+/* Sums in another order differ in their last bits, and now and then that makes a number round to
+ * its other neighbour. So PyTorch's own float32 is as far from its float64 as ours may be, but for
+ * chance: 1.5 times. Without rounding it is farther. */
 static void rounding_is_pytorchs(void **state) {
     (void)state;
     double *exact = tensor_to_double(safetensors_find(&golden, "rounded64")),
-        *theirs = tensor_to_double(safetensors_find(&golden, "rounded"));
+           *theirs = tensor_to_double(safetensors_find(&golden, "rounded"));
     double *float32 = tensor_to_double(safetensors_find(&golden, "scores")),
-        *bfloat16 = tensor_to_double(safetensors_find(&golden, "bfloat16"));
+           *bfloat16 = tensor_to_double(safetensors_find(&golden, "bfloat16"));
     double rounded[COUNT];
     score_rounded(rounded);
-    double own = mean_difference(theirs + FROM, exact + FROM), ours = mean_difference(rounded, exact + FROM),
+    double own = mean_difference(theirs + FROM, exact + FROM),
+           ours = mean_difference(rounded, exact + FROM),
            unrounded = mean_difference(float32 + FROM, exact + FROM),
            to_float32 = mean_difference(rounded, float32 + FROM),
            bfloat16_to_it = mean_difference(bfloat16 + FROM, float32 + FROM);
-    print_message("rounded: %.2e from PyTorch's float64, its float32 %.2e, without rounding %.2e\n", ours, own,
-                  unrounded);
-    print_message("from float32: rounded %.2e, PyTorch's bfloat16 %.2e\n", to_float32, bfloat16_to_it);
+    print_message("rounded: %.2e from PyTorch's float64, its float32 %.2e, without rounding %.2e\n",
+                  ours, own, unrounded);
+    print_message("from float32: rounded %.2e, PyTorch's bfloat16 %.2e\n", to_float32,
+                  bfloat16_to_it);
     assert_true(ours < 1.5 * own && unrounded > 1.5 * own);
     assert_true(to_float32 < bfloat16_to_it / 3);
-    free(exact), free(theirs), free(float32), free(bfloat16);
+    free(exact);
+    free(theirs);
+    free(float32);
+    free(bfloat16);
 }
 
-/* The prompt, and what the model says up to the end of the line. What it begins with was read with the one before. */
+/* The prompt, and what the model says up to the end of the line. What it begins with was read with
+ * the one before. */
 static void answer(FILE *file, Generation *generation, const char *prompt) {
     enum { MOST = 16 };
     size_t count, length;
     int *ids = encode_with_bos(tokenizer, strlen(prompt), prompt, &count), same = 0;
-    while (same < generation->decoder.length && same < (int)count - 1 && ids[same] == generation->ids[same]) same++;
+    while (same < generation->decoder.length && same < (int)count - 1 &&
+           ids[same] == generation->ids[same])
+        same++;
     kv_cache_truncate(generation, same);
     prefill(generation, (int)count - same, ids + same);
     fputs(prompt, file);
@@ -219,7 +237,8 @@ static void answer(FILE *file, Generation *generation, const char *prompt) {
 static void answer_all(FILE *file, const char *story) {
     static const char first[] = "\nQuestion:", second[] = "\nAnswer:";
     const char *end = strstr(story, first);
-    Generation generation = generation_new(&model, &fast_kernels, model.config.max_position_embeddings, likeliest, 0);
+    Generation generation =
+        generation_new(&model, &fast_kernels, model.config.max_position_embeddings, likeliest, 0);
     for (const char *question = end; question; question = strstr(question + 1, first)) {
         char prompt[4096];
         int asked = (int)(strstr(question, second) + strlen(second) - question);
@@ -248,8 +267,8 @@ static double share_on_the_card(void) {
 #define ASKED "8"
 #endif
 
-/* The generator tells stories that the model has not read, asks, and judges. Of the questions the model may answer two
- * standard deviations less than its card says. */
+/* The generator tells stories that the model has not read, asks, and judges. Of the questions the
+ * model may answer two standard deviations less than its card says. */
 static void it_answers_questions(void **state) {
     (void)state;
     static char told[1 << 16];
@@ -263,19 +282,24 @@ static void it_answers_questions(void **state) {
     FILE *judge = popen(command, "w");
     for (char *story = told, *next; story; story = next) {
         next = strstr(story, "\n\n");
-        if (next) *next = '\0', next += 2;
+        if (next) {
+            *next = '\0';
+            next += 2;
+        }
         answer_all(judge, story);
     }
     pclose(judge);
     snprintf(command, sizeof command, "%s/score", folder);
     FILE *score = fopen(command, "r");
-    assert_int_equal(fscanf(score, "%d of %d stories are consistent, %d of %d", &consistent, &stories_told, &right,
-                            &questions), 4);
+    assert_int_equal(fscanf(score, "%d of %d stories are consistent, %d of %d", &consistent,
+                            &stories_told, &right, &questions),
+                     4);
     fclose(score);
     assert_int_equal(consistent, stories_told);
     assert_true(questions >= 4 * atoi(ASKED));
     const double share = share_on_the_card(), deviation = sqrt(share * (1 - share) / questions);
-    if (right < (share - 2 * deviation) * questions) fail_msg("%d of %d questions answered rightly", right, questions);
+    if (right < (share - 2 * deviation) * questions)
+        fail_msg("%d of %d questions answered rightly", right, questions);
 }
 
 static void the_seed_decides(void **state) {
@@ -283,7 +307,8 @@ static void the_seed_decides(void **state) {
     enum { TOKENS = 16 };
     int texts[3][TOKENS], bos = tokenizer_bos(tokenizer);
     for (int i = 0; i < 3; i++) {
-        Generation generation = generation_new(&model, &fast_kernels, TOKENS + 1, as_it_says, i == 2 ? 6 : 5);
+        Generation generation =
+            generation_new(&model, &fast_kernels, TOKENS + 1, as_it_says, i == 2 ? 6 : 5);
         prefill(&generation, 1, &bos);
         for (int t = 0; t < TOKENS; t++) {
             texts[i][t] = sample_next(&generation);
@@ -305,7 +330,8 @@ static void characters_appear_whole(void **state) {
         {{"a", "b"}, {"a", "ab", "ab"}},
         {{"\xf0\x9f", "\xa6", "\x99!"}, {"", "", "\xf0\x9f\xa6\x99!", "\xf0\x9f\xa6\x99!"}},
         {{"\xe7\xbe", "x"}, {"", "\xef\xbf\xbd\xef\xbf\xbdx", "\xef\xbf\xbd\xef\xbf\xbdx"}},
-        {{"\xff", "\x80", "z"}, {"", "\xef\xbf\xbd", "\xef\xbf\xbd\xef\xbf\xbdz", "\xef\xbf\xbd\xef\xbf\xbdz"}},
+        {{"\xff", "\x80", "z"},
+         {"", "\xef\xbf\xbd", "\xef\xbf\xbd\xef\xbf\xbdz", "\xef\xbf\xbd\xef\xbf\xbdz"}},
         {{"\xed", "\xa0"}, {"", "\xef\xbf\xbd", "\xef\xbf\xbd\xef\xbf\xbd"}},
         {{"\xc3"}, {"", "\xef\xbf\xbd"}},
     };
@@ -320,11 +346,13 @@ static void characters_appear_whole(void **state) {
         }
         stream_end(&stream);
         assert_string_equal(shown, cases[c].shown[i]);
-        fclose(stream.file), free(shown);
+        fclose(stream.file);
+        free(shown);
     }
 }
 
-/* Where one of the ends would begin, the text ends; what may become one is held back, and shown if it does not. */
+/* Where one of the ends would begin, the text ends; what may become one is held back, and shown if
+ * it does not. */
 static void a_text_stops_before_its_ends(void **state) {
     (void)state;
     static const char *const ends[] = {"Who", "\n\n", "abab", NULL};
@@ -343,7 +371,9 @@ static void a_text_stops_before_its_ends(void **state) {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char *shown, *too;
         size_t size, size_too;
-        Stream stream = {.file = open_memstream(&shown, &size), .also = open_memstream(&too, &size_too), .ends = ends};
+        Stream stream = {.file = open_memstream(&shown, &size),
+                         .also = open_memstream(&too, &size_too),
+                         .ends = ends};
         int i = 0;
         for (; cases[c].pieces[i]; i++) {
             stream_write(&stream, strlen(cases[c].pieces[i]), cases[c].pieces[i]);
@@ -354,25 +384,30 @@ static void a_text_stops_before_its_ends(void **state) {
         assert_string_equal(shown, cases[c].shown[i]);
         fclose(stream.also);
         assert_string_equal(too, shown);
-        fclose(stream.file), free(shown), free(too);
+        fclose(stream.file);
+        free(shown);
+        free(too);
     }
 }
 
 /* ------------------------------------------------------------------ the loop */
 
-/* What the model says after the sentence that runs through the course: all of it but the last token was read before. */
+/* What the model says after the sentence that runs through the course: all of it but the last token
+ * was read before. */
 static FinishReason go_on(Generation *generation, const Model *of, int most, bool ignore_end,
-                    const volatile sig_atomic_t *stop, char text[static 256]) {
+                          const volatile sig_atomic_t *stop, char text[static 256]) {
     Sentence sentence = sentence_open();
     *text = '\0';
     FILE *file = fmemopen(text, 256, "w");
     Stream stream = {.file = file, .skip_space = true, .stop = stop};
-    generation->decoder.model = of, generation->ignore_eos = ignore_end;
+    generation->decoder.model = of;
+    generation->ignore_eos = ignore_end;
     kv_cache_truncate(generation, sentence.T - 1);
     prefill(generation, 1, &sentence.ids[sentence.T - 1]);
     FinishReason ending = generate(generation, tokenizer, &stream, most);
     stream_end(&stream);
-    fclose(file), sentence_close(&sentence);
+    fclose(file);
+    sentence_close(&sentence);
     return ending;
 }
 
@@ -384,11 +419,13 @@ static void the_loop_says_why_it_stops(void **state) {
     size_t count;
     int *full_stop = tokenizer_encode(tokenizer, 1, ".", false, &count);
     Model ends = model; /* with a full stop */
-    ends.config.eos[0] = full_stop[count - 1], ends.config.eos_count = 1;
+    ends.config.eos[0] = full_stop[count - 1];
+    ends.config.eos_count = 1;
     volatile sig_atomic_t pressed = 0;
     Generation wide = generation_new(&model, &fast_kernels, sentence.T + 50, likeliest, 0),
                narrow = generation_new(&model, &fast_kernels, sentence.T + 5, likeliest, 0);
-    prefill(&wide, sentence.T - 1, sentence.ids), prefill(&narrow, sentence.T - 1, sentence.ids);
+    prefill(&wide, sentence.T - 1, sentence.ids);
+    prefill(&narrow, sentence.T - 1, sentence.ids);
 
     assert_int_equal(go_on(&wide, &model, 6, false, &pressed, text), FINISH_LENGTH);
     assert_string_equal(text, answer);
@@ -397,7 +434,8 @@ static void the_loop_says_why_it_stops(void **state) {
     assert_int_equal(go_on(&wide, &ends, 5, false, NULL, text), FINISH_LENGTH);
     assert_int_equal(go_on(&wide, &ends, 6, true, NULL, text), FINISH_LENGTH);
     assert_string_equal(text, answer);
-    assert_int_equal(go_on(&narrow, &model, 6, false, NULL, text), FINISH_CONTEXT_FULL); /* the last of them is shown, and not read */
+    assert_int_equal(go_on(&narrow, &model, 6, false, NULL, text),
+                     FINISH_CONTEXT_FULL); /* the last of them is shown, and not read */
     assert_string_equal(text, answer);
     assert_int_equal(go_on(&narrow, &model, 5, false, NULL, text), FINISH_LENGTH);
     assert_int_equal(go_on(&wide, &model, 0, false, NULL, text), FINISH_LENGTH);
@@ -405,7 +443,10 @@ static void the_loop_says_why_it_stops(void **state) {
     pressed = 1;
     assert_int_equal(go_on(&wide, &model, 6, false, &pressed, text), FINISH_INTERRUPTED);
     assert_string_equal(text, "");
-    free(full_stop), generation_free(&wide), generation_free(&narrow), sentence_close(&sentence);
+    free(full_stop);
+    generation_free(&wide);
+    generation_free(&narrow);
+    sentence_close(&sentence);
 }
 
 /* After the first half of the text is kept and the rest read again, the model says the same. */
@@ -419,9 +460,11 @@ static void what_was_read_can_be_forgotten(void **state) {
     memcpy(before, generation.logits, sizeof before);
     kv_cache_truncate(&generation, half);
     prefill(&generation, sentence.T - half, sentence.ids + half);
-    /* The tokens are multiplied in other groups: two or three ulps, of 1e-6 each, where 30 are allowed. */
+    /* The tokens are multiplied in other groups: two or three ulps, of 1e-6 each, where 30 are
+     * allowed. */
     for (int v = 0; v < V; v++) assert_true(fabsf(before[v] - generation.logits[v]) < 3e-5f);
-    generation_free(&generation), sentence_close(&sentence);
+    generation_free(&generation);
+    sentence_close(&sentence);
 }
 
 /* A model may have a few rows more than its tokenizer has tokens; they have no text. */
@@ -438,7 +481,9 @@ static void what_has_no_text_shows_none(void **state) {
     for (size_t i = 0; i < count; i++) stream_token(&stream, tokenizer, ids[i]);
     stream_end(&stream);
     assert_string_equal(shown, "Anna has"); /* of the spaces, only the first is left out */
-    fclose(stream.file), free(shown), free(ids);
+    fclose(stream.file);
+    free(shown);
+    free(ids);
 }
 
 /* ------------------------------------------------------------------ llama */
@@ -452,7 +497,8 @@ static void write_text(const char *name, const char *text) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* A copy of the stories' model in our folder, with these bits, of bfloat16, in each number of one tensor. */
+/* A copy of the stories' model in our folder, with these bits, of bfloat16, in each number of one
+ * tensor. */
 static void copy_model(const char *name, const char *spoilt, uint16_t bits) {
     SafeTensors file = safetensors_open(AT("%s/model.safetensors", stories));
     Tensor tensors[file.count];
@@ -464,14 +510,16 @@ static void copy_model(const char *name, const char *spoilt, uint16_t bits) {
         tensors[i].data = values = xmalloc(tensor_bytes(&tensors[i]));
         for (size_t k = 0; k < tensor_count(&tensors[i]); k++) values[k] = bits;
     }
-    assert_int_equal(system(AT("mkdir -p %s/%s && cp '%s'/*.json '%s'/tokenizer.model %s/%s", folder, name, stories,
-                               stories, folder, name)), 0);
+    assert_int_equal(system(AT("mkdir -p %s/%s && cp '%s'/*.json '%s'/tokenizer.model %s/%s",
+                               folder, name, stories, stories, folder, name)),
+                     0);
     safetensors_save(AT("%s/%s/model.safetensors", folder, name), file.count, tensors, 0, NULL);
-    safetensors_close(&file), free(values);
+    safetensors_close(&file);
+    free(values);
 }
 
-/* A token for which the model has no row does no harm, and no more tokens than half of the rows are enough; who uses
- * such a token is told. */
+/* A token for which the model has no row does no harm, and no more tokens than half of the rows are
+ * enough; who uses such a token is told. */
 static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
     (void)state;
     assert_int_equal(system(AT("cp -r '%s' %s/padded", stories, folder)), 0);
@@ -480,7 +528,8 @@ static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
     strcpy(told, said);
     FILE *file = fopen(AT("%s/padded/added_tokens.json", folder), "w");
     assert_true(file && fputs("{\"<pad>\": 1024}", file) >= 0 && fclose(file) == 0);
-    assert_int_equal(run("--model padded --temperature 0 --prompt 'Once upon' --max-tokens 9 --quiet"), 0);
+    assert_int_equal(
+        run("--model padded --temperature 0 --prompt 'Once upon' --max-tokens 9 --quiet"), 0);
     assert_string_equal(said, told);
     assert_int_equal(run("--model padded --prompt 'Once <pad>' --quiet"), 1);
     assert_said("token 1024 is not in the vocabulary of 1024");
@@ -488,7 +537,8 @@ static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
     assert_int_equal(run(SMALLER "--prompt 'Once upon' --max-tokens 9 --quiet"), 0);
     assert_null(strstr(said, "note:"));
     assert_int_equal(run(SMALLER "--prompt 'Once upon' --max-tokens 9"), 0);
-    assert_said("note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no text\n");
+    assert_said(
+        "note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no text\n");
     /* The likeliest are "ed" and tokens that it does not know, which still go on. */
     assert_int_equal(run(SMALLER "--prompt 'Once upon' --max-tokens 3 --logprobs 1 --quiet"), 0);
     int number, count = 0;
@@ -509,7 +559,8 @@ static void llama_tells_a_story(void **state) {
     char first[sizeof said];
     strcpy(first, said);
     write_text("prompt", "Once upon a time\n");
-    assert_int_equal(run("--temperature 0 --prompt - --max-tokens 30 --quiet --threads 1 <prompt"), 0);
+    assert_int_equal(run("--temperature 0 --prompt - --max-tokens 30 --quiet --threads 1 <prompt"),
+                     0);
     *strrchr(said, '\n') = '\0';
     assert_int_equal(strncmp(first, said, strlen(said)), 0);
 
@@ -539,7 +590,8 @@ static void a_text_ends_where_it_is_told_to(void **state) {
     strcpy(whole, said);
     assert_int_equal(run("%s --stop '. ' --stop '\nQuestion' --stop nothing", ask), 0);
     size_t shown = strlen(said) - 1;
-    assert_true(said[shown] == '\n' && memcmp(said, whole, shown) == 0 && strncmp(whole + shown, ". ", 2) == 0);
+    assert_true(said[shown] == '\n' && memcmp(said, whole, shown) == 0 &&
+                strncmp(whole + shown, ". ", 2) == 0);
     assert_non_null(strstr(whole, " there was"));
     assert_int_equal(run("%s --stop ' there was'", ask), 0);
     assert_int_equal(strlen(said) - 1, strstr(whole, " there was") - whole);
@@ -556,14 +608,19 @@ static void tokens_go_in_and_out(void **state) {
     char in[400] = "", out[400] = "";
     const Tensor *expected = safetensors_find(&golden, "greedy");
     sprintf(in, "%d", tokenizer_bos(tokenizer));
-    for (int i = 0; i < 20; i++) sprintf(in + strlen(in), ",%d", (int)tensor_get(expected, (size_t)i));
+    for (int i = 0; i < 20; i++)
+        sprintf(in + strlen(in), ",%d", (int)tensor_get(expected, (size_t)i));
     for (int i = 20; i < 40; i++)
-        sprintf(out + strlen(out), "%d%s", (int)tensor_get(expected, (size_t)i), i < 39 ? " " : "\n");
+        sprintf(out + strlen(out), "%d%s", (int)tensor_get(expected, (size_t)i),
+                i < 39 ? " " : "\n");
     assert_int_equal(run("--token-ids %s --temperature 0 --max-tokens 20 --quiet", in), 0);
     assert_string_equal(said, out);
-    assert_int_equal(run("--token-ids \"$(echo %s | tr , ' ')\" --temperature 0 --max-tokens 20 --quiet", in), 0);
+    assert_int_equal(
+        run("--token-ids \"$(echo %s | tr , ' ')\" --temperature 0 --max-tokens 20 --quiet", in),
+        0);
     assert_string_equal(said, out);
-    static const char *const bad[][2] = {{"1,,2", "--token-ids: \",2\" is no token"}, {"''", "--token-ids: \"\" is no token"},
+    static const char *const bad[][2] = {{"1,,2", "--token-ids: \",2\" is no token"},
+                                         {"''", "--token-ids: \"\" is no token"},
                                          {"1,x", "is no token"},
                                          {"99999", "token 99999 is not in the vocabulary"},
                                          {"-1", "token -1 is not in the vocabulary"}};
@@ -579,26 +636,35 @@ static void log_probabilities_are_the_models(void **state) {
     (void)state;
     enum { TOKENS = 30 };
     /* One or the other. */
-    assert_int_equal(run("--prompt 'Once upon a time' --seed 2 --max-tokens %d --token-ids '' --logprobs 2", TOKENS), 2);
-    assert_int_equal(run("--token-ids %d --temperature 1 --top-p 1 --seed 2 --max-tokens %d --logprobs 2 --quiet",
-                         tokenizer_bos(tokenizer), TOKENS), 0);
+    assert_int_equal(
+        run("--prompt 'Once upon a time' --seed 2 --max-tokens %d --token-ids '' --logprobs 2",
+            TOKENS),
+        2);
+    assert_int_equal(run("--token-ids %d --temperature 1 --top-p 1 --seed 2 --max-tokens %d "
+                         "--logprobs 2 --quiet",
+                         tokenizer_bos(tokenizer), TOKENS),
+                     0);
     int ids[TOKENS], first, second, used;
     double sum = 0, p, p_first, p_second;
     const char *line = said;
     for (int t = 0; t < TOKENS; t++, line += used) {
-        assert_int_equal(sscanf(line, "%d %lf\t%d %lf\t%d %lf\n%n", &ids[t], &p, &first, &p_first, &second, &p_second,
-                                &used), 6);
+        assert_int_equal(sscanf(line, "%d %lf\t%d %lf\t%d %lf\n%n", &ids[t], &p, &first, &p_first,
+                                &second, &p_second, &used),
+                         6);
         assert_true(p <= p_first && p_first >= p_second && first != second &&
                     (p < p_second || ids[t] == first || ids[t] == second));
         sum += p;
     }
     assert_int_equal(*line, '\0');
-    double right = perplexity(&model, &fast_kernels, tokenizer_bos(tokenizer), TOKENS, ids, TOKENS + 1, no_progress);
+    double right = perplexity(&model, &fast_kernels, tokenizer_bos(tokenizer), TOKENS, ids,
+                              TOKENS + 1, no_progress);
     assert_true(fabs(exp(-sum / TOKENS) / right - 1) < 1e-3);
-    assert_int_equal(run("--prompt 'Once upon a time' --temperature 0 --max-tokens 2 --logprobs 0 --quiet"), 0);
+    assert_int_equal(
+        run("--prompt 'Once upon a time' --temperature 0 --max-tokens 2 --logprobs 0 --quiet"), 0);
     int end = 0;
     assert_int_equal(sscanf(said, "▁there %lf\n▁was %lf\n%n", &p_first, &p_second, &end), 2);
-    assert_true(end > 0 && said[end] == '\0' && p_first > -0.01 && p_second > -0.01); /* no story goes on otherwise */
+    assert_true(end > 0 && said[end] == '\0' && p_first > -0.01 &&
+                p_second > -0.01); /* no story goes on otherwise */
     assert_null(strstr(said, "-0.0000"));
 }
 
@@ -608,8 +674,8 @@ static void slow_speeds_have_two_digits(void **state) {
     static const struct {
         double rate;
         const char *text;
-    } known[] = {{0, "0"}, {0.0123, "0.012"}, {0.834, "0.83"}, {0.994, "0.99"}, {0.996, "1"}, {1.4, "1"}, {12.6, "13"},
-                 {12345.6, "12346"}};
+    } known[] = {{0, "0"},     {0.0123, "0.012"}, {0.834, "0.83"}, {0.994, "0.99"},
+                 {0.996, "1"}, {1.4, "1"},        {12.6, "13"},    {12345.6, "12346"}};
     char text[RATE_TEXT];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         assert_string_equal(rate_text(text, known[i].rate), known[i].text);
@@ -621,7 +687,8 @@ static void no_share_is_above_all(void **state) {
     char text[SHARE_TEXT];
     assert_string_equal(share_text(text, 0.126), "13 % of what memory allows");
     assert_string_equal(share_text(text, 1), "100 % of what memory allows");
-    assert_string_equal(share_text(text, 2.77), "more than memory allows, so the weights lie in a cache");
+    assert_string_equal(share_text(text, 2.77),
+                        "more than memory allows, so the weights lie in a cache");
 }
 
 static void what_was_not_written_has_no_speed(void **state) {
@@ -629,34 +696,42 @@ static void what_was_not_written_has_no_speed(void **state) {
     assert_int_equal(run("--prompt Once --max-tokens 0 --seed 3"), 0);
     assert_said("; written: 0 tokens; seed 3\n");
     assert_int_equal(run("--prompt Once --max-tokens 1 --seed 3"), 0);
-    assert_said("; written: 1 token, "), assert_said(" a second, "), assert_said("; seed 3\n");
+    assert_said("; written: 1 token, ");
+    assert_said(" a second, ");
+    assert_said("; seed 3\n");
 }
 
-/* What a .gguf says of the end of a text, of a turn, of a message: each of them ends it. Here it is the full stop. */
+/* What a .gguf says of the end of a text, of a turn, of a message: each of them ends it. Here it is
+ * the full stop. */
 static void a_gguf_says_what_ends_a_text(void **state) {
     (void)state;
     static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
                                        "tokenizer.ggml.eom_token_id"};
     size_t count;
     int *full_stop = tokenizer_encode(tokenizer, 1, ".", false, &count);
-    assert_int_equal(system(AT("'%s/quantize' '%s' %s/all.gguf --type bf16 --quiet >/dev/null", BUILD, stories,
-                               folder)), 0);
+    assert_int_equal(system(AT("'%s/quantize' '%s' %s/all.gguf --type bf16 --quiet >/dev/null",
+                               BUILD, stories, folder)),
+                     0);
     Gguf all = gguf_open(AT("%s/all.gguf", folder));
     for (int k = 0; k < 3; k++) {
         GgufPairs pairs = {0};
         for (size_t i = 0; i < all.pair_count; i++)
             if (strcmp(all.pairs[i].key, keys[k]) != 0) gguf_add_copy(&pairs, &all.pairs[i]);
         gguf_add_u32(&pairs, keys[k], (uint32_t)full_stop[count - 1]);
-        gguf_save(AT("%s/ends.gguf", folder), pairs.count, pairs.pairs, all.tensor_count, all.tensors, NULL, NULL);
+        gguf_save(AT("%s/ends.gguf", folder), pairs.count, pairs.pairs, all.tensor_count,
+                  all.tensors, NULL, NULL);
         gguf_pairs_free(&pairs);
-        assert_int_equal(run("--model ends.gguf --temperature 0 --prompt 'Once upon a time' --quiet"), 0);
+        assert_int_equal(
+            run("--model ends.gguf --temperature 0 --prompt 'Once upon a time' --quiet"), 0);
         assert_said("there was");
         assert_null(strchr(said, '.'));
     }
-    gguf_close(&all), free(full_stop);
+    gguf_close(&all);
+    free(full_stop);
 }
 
-/* A byte that is no UTF-8 is three tokens. Whatever the prompt, there is room for it and for what is to be written. */
+/* A byte that is no UTF-8 is three tokens. Whatever the prompt, there is room for it and for what
+ * is to be written. */
 static void the_context_is_as_long_as_it_must_be(void **state) {
     (void)state;
     write_text("bytes", "\xff\xfe\x80"
@@ -664,12 +739,14 @@ static void the_context_is_as_long_as_it_must_be(void **state) {
     assert_int_equal(run("--seed 1 --max-tokens 3 --prompt - --quiet <bytes"), 0);
     assert_null(strstr(said, "context"));
     char many[101];
-    memset(many, 0xff, 100), many[100] = '\0';
+    memset(many, 0xff, 100);
+    many[100] = '\0';
     write_text("bytes", many);
     assert_int_equal(run("--seed 1 --prompt - --quiet <bytes"), 0);
     assert_null(strstr(said, "context"));
     for (int tokens = 0; tokens < 5; tokens++) {
-        assert_int_equal(run("--seed 1 --max-tokens %d --ignore-eos --prompt 'Once upon' --quiet", tokens), 0);
+        assert_int_equal(
+            run("--seed 1 --max-tokens %d --ignore-eos --prompt 'Once upon' --quiet", tokens), 0);
         assert_null(strstr(said, "context"));
     }
     assert_int_equal(run("--max-tokens 5 --prompt \"$(yes fox | head -2000)\""), 1);
@@ -685,14 +762,17 @@ static void logits_that_are_no_numbers_are_said(void **state) {
         const char *words;
     } bad[] = {{"model.layers.2.mlp.up_proj.weight", 0x7fc0, "is nan"},
                {"model.embed_tokens.weight", 0x7f80, "is nan"},
-               {"model.norm.weight", 0x7f7f, "is "}}; /* a sum overflows: infinities, or their difference */
+               {"model.norm.weight", 0x7f7f,
+                "is "}}; /* a sum overflows: infinities, or their difference */
     write_text("text", "Once upon a time there was Anna, a brave fox.");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        static const char *const ways[] = {"--prompt Once --temperature 0", "--prompt Once --top-p 1 --quiet",
-                                           "--perplexity text", "--chat --chat-template llama2 <text"};
+        static const char *const ways[] = {"--prompt Once --temperature 0",
+                                           "--prompt Once --top-p 1 --quiet", "--perplexity text",
+                                           "--chat --chat-template llama2 <text"};
         copy_model("broken", bad[i].tensor, bad[i].bits);
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-            if (run("--model broken %s", ways[w]) != 1) fail_msg("%s, %s: %s", bad[i].tensor, ways[w], said);
+            if (run("--model broken %s", ways[w]) != 1)
+                fail_msg("%s, %s: %s", bad[i].tensor, ways[w], said);
             assert_one_clear_line();
             assert_said("the model's logit of token ");
             assert_said(bad[i].words);
@@ -709,11 +789,13 @@ static void logits_that_are_no_numbers_are_said(void **state) {
 static void a_model_that_shrinks_is_named(void **state) {
     (void)state;
     copy_model("shrinking", NULL, 0);
-    assert_int_equal(run("--chat --chat-template llama2 --max-tokens 3 --ignore-eos --model shrinking <lines >answer & "
-                         "exec 3>lines; trap '' PIPE; echo Hello >&3;"
-                         "while kill -0 $! && ! [ -s answer ]; do sleep 0.05; done; : >shrinking/model.safetensors;"
+    assert_int_equal(run("--chat --chat-template llama2 --max-tokens 3 --ignore-eos --model "
+                         "shrinking <lines >answer & exec 3>lines; trap '' PIPE; echo Hello >&3;"
+                         "while kill -0 $! && ! [ -s answer ]; do sleep 0.05; done; : "
+                         ">shrinking/model.safetensors;"
                          "echo Hello 2>/dev/null >&3; " /* it may be gone before it reads this */
-                         "exec 3>&-; wait $!"), 1);
+                         "exec 3>&-; wait $!"),
+                     1);
     assert_one_clear_line();
     assert_said("shrinking/model.safetensors: its bytes are gone");
 }
@@ -725,15 +807,16 @@ static void texts_come_through_pipes_and_tokenizers_do_not(void **state) {
     assert_said("perplexity ");
     assert_int_equal(run("--perplexity told & echo 'Once upon a time' >told; wait $!"), 0);
     assert_said("perplexity ");
-    static const char *const bad[][2] = {{"--tokenizer pipe", "pipe: it is not a regular file"},
-                                         {"--tokenizer /dev/zero", "/dev/zero: it is not a regular file"},
-                                         {"--tokenizer /dev/stdin </dev/zero", "/dev/stdin: it is not a regular file"},
-                                         {"--tokenizer -", "-: cannot open it"},
-                                         {"--perplexity /dev/zero", "/dev/zero: it has more than "},
-                                         {"--perplexity /", "/: Is a directory"},
-                                         {"--prompt - <&-", "standard input: "},
-                                         {"--chat <&-", "standard input: "},
-                                         {"--chat </", "standard input: "}};
+    static const char *const bad[][2] = {
+        {"--tokenizer pipe", "pipe: it is not a regular file"},
+        {"--tokenizer /dev/zero", "/dev/zero: it is not a regular file"},
+        {"--tokenizer /dev/stdin </dev/zero", "/dev/stdin: it is not a regular file"},
+        {"--tokenizer -", "-: cannot open it"},
+        {"--perplexity /dev/zero", "/dev/zero: it has more than "},
+        {"--perplexity /", "/: Is a directory"},
+        {"--prompt - <&-", "standard input: "},
+        {"--chat <&-", "standard input: "},
+        {"--chat </", "standard input: "}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         if (run("%s", bad[i][0]) != 1) fail_msg("%s is accepted: %s", bad[i][0], said);
         assert_said(bad[i][1]);
@@ -744,14 +827,17 @@ static void texts_come_through_pipes_and_tokenizers_do_not(void **state) {
 /* generation_config.json, over what llama would do by itself, and under what it is asked for. */
 static void llama_follows_the_models_defaults(void **state) {
     (void)state;
-    static const char ask[] = "--prompt 'Once upon a time' --max-tokens 12 --seed 3 --quiet --model advised";
+    static const char ask[] =
+        "--prompt 'Once upon a time' --max-tokens 12 --seed 3 --quiet --model advised";
     static const struct {
         const char *config, *same_as; /* --options that do the same without it */
     } cases[] = {
         {"{}", ""},
         {"{\"do_sample\": false, \"temperature\": 0.6}", "--temperature 0"},
-        {"{\"do_sample\": true, \"temperature\": 2.5, \"top_p\": 1.0, \"top_k\": null}", "--temperature 2.5 --top-p 1"},
-        {"{\"temperature\": 2.5, \"top_p\": 0.5, \"top_k\": 3.0}", "--temperature 2.5 --top-p 0.5 --top-k 3"},
+        {"{\"do_sample\": true, \"temperature\": 2.5, \"top_p\": 1.0, \"top_k\": null}",
+         "--temperature 2.5 --top-p 1"},
+        {"{\"temperature\": 2.5, \"top_p\": 0.5, \"top_k\": 3.0}",
+         "--temperature 2.5 --top-p 0.5 --top-k 3"},
         {"{\"temperature\": 2.5, \"top_p\": null, \"min_p\": 0.3, \"repetition_penalty\": 1.5}",
          "--temperature 2.5 --min-p 0.3 --repetition-penalty 1.5"},
     };
@@ -768,28 +854,34 @@ static void llama_follows_the_models_defaults(void **state) {
         else assert_string_not_equal(said, plain);
     }
     write_text("advised/generation_config.json",
-               "{\"do_sample\": false, \"top_p\": 0.1, \"top_k\": 1, \"min_p\": 0.9, \"repetition_penalty\": 50}");
-    assert_int_equal(run("%s --temperature 0.8 --top-p 0.95 --top-k 0 --min-p 0 --repetition-penalty 1", ask), 0);
+               "{\"do_sample\": false, \"top_p\": 0.1, \"top_k\": 1, \"min_p\": 0.9, "
+               "\"repetition_penalty\": 50}");
+    assert_int_equal(
+        run("%s --temperature 0.8 --top-p 0.95 --top-k 0 --min-p 0 --repetition-penalty 1", ask),
+        0);
     assert_string_equal(said, plain);
 
     /* An end that only this file knows: the full stop. */
     size_t count;
     int *full_stop = tokenizer_encode(tokenizer, 1, ".", false, &count);
-    write_text("advised/generation_config.json", AT("{\"eos_token_id\": [2, %d]}", full_stop[count - 1]));
+    write_text("advised/generation_config.json",
+               AT("{\"eos_token_id\": [2, %d]}", full_stop[count - 1]));
     assert_int_equal(run("%s --temperature 0", ask), 0);
     assert_null(strchr(said, '.'));
-    assert_int_equal(run("%s --temperature 0", "--model advised/model.safetensors --prompt Once --quiet"), 0);
+    assert_int_equal(
+        run("%s --temperature 0", "--model advised/model.safetensors --prompt Once --quiet"), 0);
     assert_null(strchr(said, '.'));
     free(full_stop);
 
-    static const char *const bad[][2] = {{"{\"top_p\": 2}", "top_p must be a number from 0 to 1"},
-                                         {"{\"temperature\": \"hot\"}", "temperature must be"},
-                                         {"{\"temperature\": 1e-9}", "temperature must be a number from 0.001"},
-                                         {"{\"top_k\": 50.5}", "top_k must be a whole number from 0 on"},
-                                         {"{\"top_k\": -1}", "top_k must be a whole number from 0 on"},
-                                         {"{\"eos_token_id\": [true]}", "eos_token_id is [true]"},
-                                         {"[]", "generation_config.json: it holds no JSON object"},
-                                         {"{", "generation_config.json: line 1: no valid JSON"}};
+    static const char *const bad[][2] = {
+        {"{\"top_p\": 2}", "top_p must be a number from 0 to 1"},
+        {"{\"temperature\": \"hot\"}", "temperature must be"},
+        {"{\"temperature\": 1e-9}", "temperature must be a number from 0.001"},
+        {"{\"top_k\": 50.5}", "top_k must be a whole number from 0 on"},
+        {"{\"top_k\": -1}", "top_k must be a whole number from 0 on"},
+        {"{\"eos_token_id\": [true]}", "eos_token_id is [true]"},
+        {"[]", "generation_config.json: it holds no JSON object"},
+        {"{", "generation_config.json: line 1: no valid JSON"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_text("advised/generation_config.json", bad[i][0]);
         assert_int_equal(run("%s", ask), 1);
@@ -803,29 +895,37 @@ static void llama_follows_the_models_defaults(void **state) {
     assert_said("advised/generation_config.json: it is a link, and what it points to is not there");
 }
 
-/* The stories' tokenizer with <S> for <s>: it has no token for the beginning, or none by that name. */
+/* The stories' tokenizer with <S> for <s>: it has no token for the beginning, or none by that name.
+ */
 static void a_text_may_have_no_beginning(void **state) {
     (void)state;
     size_t length;
-    char *bytes = file_read(AT("%s/tokenizer.model", stories), &length), *bos = memmem(bytes, length, "<s>", 3);
+    char *bytes = file_read(AT("%s/tokenizer.model", stories), &length),
+         *bos = memmem(bytes, length, "<s>", 3);
     Output output = output_open(AT("%s/nobos.model", folder));
     bos[1] = 'S';
     fwrite(bytes, 1, length, output.file);
     output_close(&output);
     free(bytes);
     copy_model("renamed", NULL, 0);
-    assert_int_equal(system(AT("cd %s && mv nobos.model renamed/tokenizer.model && sed -i 's/<s>/<S>/' "
-                               "renamed/tokenizer_config.json", folder)), 0);
-    assert_int_equal(run("--temperature 0 --max-tokens 20 --prompt 'Once upon a time' --quiet --model renamed"), 0);
+    assert_int_equal(system(AT("cd %s && mv nobos.model renamed/tokenizer.model && sed -i "
+                               "'s/<s>/<S>/' renamed/tokenizer_config.json",
+                               folder)),
+                     0);
+    assert_int_equal(
+        run("--temperature 0 --max-tokens 20 --prompt 'Once upon a time' --quiet --model renamed"),
+        0);
     char renamed[sizeof said];
     strcpy(renamed, said);
     assert_int_equal(run("--temperature 0 --max-tokens 20 --prompt 'Once upon a time' --quiet"), 0);
     assert_string_equal(said, renamed);
     assert_int_equal(system(AT("mv %s/renamed/tokenizer.model %s/nobos.model", folder, folder)), 0);
-    assert_int_equal(run("--tokenizer nobos.model --prompt Once --max-tokens 2 --seed 1 --quiet"), 0);
-    static const char *const bad[][2] = {{"--max-tokens 2", "no BOS to begin a text with: give a --prompt"},
-                                         {"--chat <text", "has no BOS, which a conversation needs"},
-                                         {"--perplexity text", "no BOS to begin a window with"}};
+    assert_int_equal(run("--tokenizer nobos.model --prompt Once --max-tokens 2 --seed 1 --quiet"),
+                     0);
+    static const char *const bad[][2] = {
+        {"--max-tokens 2", "no BOS to begin a text with: give a --prompt"},
+        {"--chat <text", "has no BOS, which a conversation needs"},
+        {"--perplexity text", "no BOS to begin a window with"}};
     write_text("text", "Once upon a time");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(run("--tokenizer nobos.model %s", bad[i][0]), 1);
@@ -837,7 +937,8 @@ static void a_text_may_have_no_beginning(void **state) {
 static void llama_talks_and_scores(void **state) {
     (void)state;
     write_text("talk", "Hello!\n\nWho?\n");
-    assert_int_equal(run("--chat --system-prompt 'Be kind.' --max-tokens 5 --seed 1 --quiet <talk"), 0);
+    assert_int_equal(run("--chat --system-prompt 'Be kind.' --max-tokens 5 --seed 1 --quiet <talk"),
+                     0);
     assert_int_equal(run("--chat --max-tokens 5 --quiet < /dev/null"), 0);
     assert_string_equal(said, "");
     assert_int_equal(system(AT("printf 'Hello\\000 Anna\\n' >%s/nul", folder)), 0);
@@ -853,23 +954,80 @@ static void llama_talks_and_scores(void **state) {
 
 static void llama_refuses(void **state) {
     (void)state;
-    static const char *const misuses[] = {
-        "--top-p 2", "--top-p x", "--temperature -1", "--temperature nan", "--top-k -1", "--min-p 1.5", "--max-tokens many",
-        "--max-tokens", "--repetition-penalty 0", "--seed one", "--seed -1", "--ctx-size 0", "--ctx-size 1000000",
-        "--threads 0", "a prompt", "--system-prompt x", "--date x", "--chat --prompt x", "--top_p 0.5", "--temperature 0x1p3",
-        "--temperature ' 1'", "--temperature ''", "--temperature 1e400", "--temperature 1e-400", "--temperature inf",
-        "--temperature 1e-40", "--temperature 1f", "--temperature .", "--top-p 0x1", "--min-p +nan",
-        "--repetition-penalty ''", "--max-tokens ' 3'", "--max-tokens +3", "--max-tokens 0x3", "--max-tokens ''", "--max-tokens 3.0",
-        "--max-tokens 1e1", "--max-tokens 99999999999999999999", "--top-k 4294967296", "--seed 99999999999999999999",
-        "--threads ''", "--ctx-size ' 9'", "--seed ''", "--model ''", "--tokenizer ''", "--perplexity ''",
-        "--seed 1 --seed 2", "--quiet --quiet", "--prompt a --prompt b", "--perplexity x --prompt y",
-        "--perplexity x --max-tokens 3", "--perplexity x --temperature 0", "--perplexity x --top-k 1",
-        "--perplexity x --top-p 1", "--perplexity x --min-p 0", "--perplexity x --repetition-penalty 1",
-        "--perplexity x --seed 1", "--perplexity x --chat", "--perplexity x --stop a", "--perplexity x --token-ids 1",
-        "--perplexity x --logprobs 1", "--chat-template llama2", "--token-ids 1 --prompt x", "--chat --token-ids 1",
-        "--chat --logprobs 1", "--logprobs -1", "--logprobs 101", "--logprobs x", "--stop ''", "--stop",
-        "--perplexity x --chat --system-prompt y", "--perplexity x --ignore-eos"};
-    for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) assert_misuse(run("%s", misuses[i]));
+    static const char *const misuses[] = {"--top-p 2",
+                                          "--top-p x",
+                                          "--temperature -1",
+                                          "--temperature nan",
+                                          "--top-k -1",
+                                          "--min-p 1.5",
+                                          "--max-tokens many",
+                                          "--max-tokens",
+                                          "--repetition-penalty 0",
+                                          "--seed one",
+                                          "--seed -1",
+                                          "--ctx-size 0",
+                                          "--ctx-size 1000000",
+                                          "--threads 0",
+                                          "a prompt",
+                                          "--system-prompt x",
+                                          "--date x",
+                                          "--chat --prompt x",
+                                          "--top_p 0.5",
+                                          "--temperature 0x1p3",
+                                          "--temperature ' 1'",
+                                          "--temperature ''",
+                                          "--temperature 1e400",
+                                          "--temperature 1e-400",
+                                          "--temperature inf",
+                                          "--temperature 1e-40",
+                                          "--temperature 1f",
+                                          "--temperature .",
+                                          "--top-p 0x1",
+                                          "--min-p +nan",
+                                          "--repetition-penalty ''",
+                                          "--max-tokens ' 3'",
+                                          "--max-tokens +3",
+                                          "--max-tokens 0x3",
+                                          "--max-tokens ''",
+                                          "--max-tokens 3.0",
+                                          "--max-tokens 1e1",
+                                          "--max-tokens 99999999999999999999",
+                                          "--top-k 4294967296",
+                                          "--seed 99999999999999999999",
+                                          "--threads ''",
+                                          "--ctx-size ' 9'",
+                                          "--seed ''",
+                                          "--model ''",
+                                          "--tokenizer ''",
+                                          "--perplexity ''",
+                                          "--seed 1 --seed 2",
+                                          "--quiet --quiet",
+                                          "--prompt a --prompt b",
+                                          "--perplexity x --prompt y",
+                                          "--perplexity x --max-tokens 3",
+                                          "--perplexity x --temperature 0",
+                                          "--perplexity x --top-k 1",
+                                          "--perplexity x --top-p 1",
+                                          "--perplexity x --min-p 0",
+                                          "--perplexity x --repetition-penalty 1",
+                                          "--perplexity x --seed 1",
+                                          "--perplexity x --chat",
+                                          "--perplexity x --stop a",
+                                          "--perplexity x --token-ids 1",
+                                          "--perplexity x --logprobs 1",
+                                          "--chat-template llama2",
+                                          "--token-ids 1 --prompt x",
+                                          "--chat --token-ids 1",
+                                          "--chat --logprobs 1",
+                                          "--logprobs -1",
+                                          "--logprobs 101",
+                                          "--logprobs x",
+                                          "--stop ''",
+                                          "--stop",
+                                          "--perplexity x --chat --system-prompt y",
+                                          "--perplexity x --ignore-eos"};
+    for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
+        assert_misuse(run("%s", misuses[i]));
     assert_misuse(run("--ctx-size 0"));
     assert_said("--ctx-size 0: a whole number of 1 or more is needed");
     assert_misuse(run("--ctx-size 1000000"));
@@ -880,7 +1038,8 @@ static void llama_refuses(void **state) {
         {"--tokenizer nowhere", "nowhere: "},
         {"--tokenizer '" ROOT "/tests/golden/tokenizers/sentencepiece'",
          "vocabulary of 1024 tokens and the tokenizer one of "},
-        {"--model '" ROOT "/tests/golden/models/llama3' --tokenizer '" ROOT "/tests/golden/tokenizers/tiktoken'",
+        {"--model '" ROOT "/tests/golden/models/llama3' --tokenizer '" ROOT
+         "/tests/golden/tokenizers/tiktoken'",
          "vocabulary of 64 tokens and the tokenizer one of "},
         {"--tokenizer '" ROOT "/tests/golden/foreign_tokenizers/smollm.json'",
          "vocabulary of 1024 tokens and the tokenizer one of 420: "},
@@ -902,29 +1061,38 @@ static void llama_refuses(void **state) {
 static void stories260K_makes_sense(void **state) {
     (void)state;
     char data[PATH];
-    snprintf(data, sizeof data, "%s", getenv("LLAMA_DATA") ? getenv("LLAMA_DATA") : ROOT "/../shared/data");
+    snprintf(data, sizeof data, "%s",
+             getenv("LLAMA_DATA") ? getenv("LLAMA_DATA") : ROOT "/../shared/data");
     if (access(data, R_OK) != 0) {
         print_message("skipped: %s is not here\n", data);
         return;
     }
-    assert_int_equal(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --temperature 0 --max-tokens 256 "
-                         "--quiet", data, data), 0);
+    assert_int_equal(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --temperature 0 "
+                         "--max-tokens 256 --quiet",
+                         data, data),
+                     0);
     assert_int_equal(strncmp(said, "Once upon a time, there was a little girl named ", 48), 0);
     assert_said("Lily was sad and didn't know what to do.");
-    assert_int_equal(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --bf16-activations", data, data), 1);
+    assert_int_equal(
+        run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --bf16-activations", data,
+            data),
+        1);
     assert_said("are F32, not BF16");
     assert_one_clear_line();
 }
 
 static int open_all(void **state) {
-    model = model_open(stories), tokenizer = tokenizer_open(stories),
-        golden = safetensors_open(ROOT "/tests/golden/stories.safetensors");
-    return make_folder(state) || mkfifo(AT("%s/lines", folder), 0666) || mkfifo(AT("%s/pipe", folder), 0666) ||
-           mkfifo(AT("%s/told", folder), 0666);
+    model = model_open(stories);
+    tokenizer = tokenizer_open(stories);
+    golden = safetensors_open(ROOT "/tests/golden/stories.safetensors");
+    return make_folder(state) || mkfifo(AT("%s/lines", folder), 0666) ||
+           mkfifo(AT("%s/pipe", folder), 0666) || mkfifo(AT("%s/told", folder), 0666);
 }
 
 static int close_all(void **state) {
-    model_close(&model), tokenizer_close(tokenizer), safetensors_close(&golden);
+    model_close(&model);
+    tokenizer_close(tokenizer);
+    safetensors_close(&golden);
     return remove_folder(state);
 }
 

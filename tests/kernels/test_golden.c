@@ -1,5 +1,6 @@
-/* Our kernels against PyTorch, and the judge against the well-known mistakes: every golden case must pass, every
- * known mistake must fail and be named, and no output that is zero, NaN or unwritten may ever pass. */
+/* Our kernels against PyTorch, and the judge against the well-known mistakes: every golden case
+ * must pass, every known mistake must fail and be named, and no output that is zero, NaN or
+ * unwritten may ever pass. */
 #include "common/error.h"
 #include "common/timer.h"
 #include "tests/judge/diagnosis.h"
@@ -26,7 +27,8 @@ static void ours_pass(void **state) {
         verdict_free(&verdict);
     }
     double typical = median(golden.count, multiples);
-    if (!(typical <= 1)) fail_msg("%s: our median error is %.2f of PyTorch's", kernel->name, typical);
+    if (!(typical <= 1))
+        fail_msg("%s: our median error is %.2f of PyTorch's", kernel->name, typical);
     free(multiples);
     golden_close(&golden);
 }
@@ -39,7 +41,8 @@ static bool stores(const GoldenCase *golden_case, const char *mistake, Tensor *f
     return false;
 }
 
-/* An implementation with this mistake: its output where one is stored, the right answer elsewhere. */
+/* An implementation with this mistake: its output where one is stored, the right answer elsewhere.
+ */
 static void judge_known_mistake(const Kernel *kernel, const Golden *golden, const char *mistake) {
     Verdict *verdicts = xmalloc((size_t)golden->count * sizeof *verdicts);
     int stored = 0;
@@ -47,14 +50,18 @@ static void judge_known_mistake(const Kernel *kernel, const Golden *golden, cons
         const GoldenCase *one = &golden->cases[c];
         Tensor output = one->expected, found;
         bool wrong = stores(one, mistake, &found);
-        if (wrong) output.data = found.data, stored++;
+        if (wrong) {
+            output.data = found.data;
+            stored++;
+        }
         verdicts[c] = verdict_of_output(kernel, one, &output);
         if (verdict_passes(&verdicts[c]) == wrong)
             fail_msg("%s, case %s: mistake %s is judged wrongly", kernel->name, one->name, mistake);
     }
     const char *named = diagnose(kernel, golden, golden->count, verdicts).known_mistake;
     if (!stored || !named || strcmp(named, mistake) != 0)
-        fail_msg("%s: mistake %s is taken for %s", kernel->name, mistake, named ? named : "nothing");
+        fail_msg("%s: mistake %s is taken for %s", kernel->name, mistake,
+                 named ? named : "nothing");
     for (int c = 0; c < golden->count; c++) verdict_free(&verdicts[c]);
     free(verdicts);
 }
@@ -97,7 +104,8 @@ static void nothing_else_passes(void **state) {
         for (int i = 0; i < 4; i++) {
             Verdict verdict = verdict_of_constant(kernel, &golden.cases[c], constants[i]);
             if (verdict_passes(&verdict))
-                fail_msg("%s, case %s: all %g passes", kernel->name, golden.cases[c].name, constants[i]);
+                fail_msg("%s, case %s: all %g passes", kernel->name, golden.cases[c].name,
+                         constants[i]);
             verdict_free(&verdict);
         }
     golden_close(&golden);
@@ -107,7 +115,8 @@ int main(void) {
     static const struct {
         const char *what;
         CMUnitTestFunction test;
-    } checks[] = {{"passes", ours_pass}, {"known mistakes fail and are named", known_mistakes_fail_and_are_named},
+    } checks[] = {{"passes", ours_pass},
+                  {"known mistakes fail and are named", known_mistakes_fail_and_are_named},
                   {"nothing else passes", nothing_else_passes}};
     enum { CHECKS = sizeof checks / sizeof *checks };
     int kernels = 0;
@@ -119,8 +128,8 @@ int main(void) {
         for (int c = 0; c < CHECKS; c++) {
             char name[128];
             snprintf(name, sizeof name, "%s: %s", kernel->name, checks[c].what);
-            tests[count++] = (struct CMUnitTest){.name = strdup(name), .test_func = checks[c].test,
-                                                 .initial_state = (void *)kernel};
+            tests[count++] = (struct CMUnitTest){
+                .name = strdup(name), .test_func = checks[c].test, .initial_state = (void *)kernel};
         }
     int failed = _cmocka_run_group_tests("golden", tests, count, NULL, NULL);
     for (size_t t = 0; t < count; t++) free((char *)tests[t].name);

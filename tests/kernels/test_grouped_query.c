@@ -1,5 +1,5 @@
-/* What the golden values of chapter 6 cannot see: the last T of S positions, that sharing is the same as copying, what
- * sharing saves in the Llamas, and what is refused. */
+/* What the golden values of chapter 6 cannot see: the last T of S positions, that sharing is the
+ * same as copying, what sharing saves in the Llamas, and what is refused. */
 #include "06_grouped_query/grouped_query.h"
 #include "common/random.h"
 #include "tests/refused.h"
@@ -12,7 +12,8 @@ static int fill(void **state) {
     (void)state;
     Random random = {6};
     random_fill(&random, T * H * D, (float *)q);
-    random_fill(&random, T * KV * D, (float *)k), random_fill(&random, T * KV * D, (float *)v);
+    random_fill(&random, T * KV * D, (float *)k);
+    random_fill(&random, T * KV * D, (float *)v);
     grouped_query_attention(T, H, KV, D, out, q, k, v);
     return 0;
 }
@@ -43,21 +44,27 @@ static void sharing_saves_what_the_llamas_save(void **state) {
     static const struct {
         long L, C, H, KV, D, parameters, bytes; /* of a layer; of a token, in bf16 */
     } known[] = {
-        {32, 4096, 32, 32, 128, 67108864, 524288},   /* Llama 2 7B */
-        {80, 8192, 64, 8, 128, 150994944, 327680},   /* Llama 2 and 3 70B */
-        {32, 4096, 32, 8, 128, 41943040, 131072},    /* Llama 3 8B */
-        {16, 2048, 32, 8, 64, 10485760, 32768},      /* Llama 3.2 1B */
+        {32, 4096, 32, 32, 128, 67108864, 524288},    /* Llama 2 7B */
+        {80, 8192, 64, 8, 128, 150994944, 327680},    /* Llama 2 and 3 70B */
+        {32, 4096, 32, 8, 128, 41943040, 131072},     /* Llama 3 8B */
+        {16, 2048, 32, 8, 64, 10485760, 32768},       /* Llama 3.2 1B */
         {126, 16384, 128, 8, 128, 570425344, 516096}, /* Llama 3.1 405B */
-        {7, 5, 3, 1, 2, 80, 56},                     /* no Llama: H D is not C */
+        {7, 5, 3, 1, 2, 80, 56},                      /* no Llama: H D is not C */
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        assert_int_equal(attention_parameters(known[i].C, known[i].H, known[i].KV, known[i].D), known[i].parameters);
-        assert_int_equal(kv_bytes_per_token(known[i].L, known[i].KV, known[i].D, 2), known[i].bytes);
+        assert_int_equal(attention_parameters(known[i].C, known[i].H, known[i].KV, known[i].D),
+                         known[i].parameters);
+        assert_int_equal(kv_bytes_per_token(known[i].L, known[i].KV, known[i].D, 2),
+                         known[i].bytes);
     }
 }
 
-static void uneven_groups(void) { grouped_query_attention(T, 5, 2, D, (void *)out, (void *)q, k, v); }
-static void fewer_heads_than_groups(void) { grouped_query_attention(T, 1, 2, D, (void *)out, (void *)q, k, v); }
+static void uneven_groups(void) {
+    grouped_query_attention(T, 5, 2, D, (void *)out, (void *)q, k, v);
+}
+static void fewer_heads_than_groups(void) {
+    grouped_query_attention(T, 1, 2, D, (void *)out, (void *)q, k, v);
+}
 static void no_groups(void) { grouped_query_attention(T, H, 0, D, out, q, (void *)k, (void *)v); }
 static void more_queries_than_keys(void) { gqa_attention_with_past(3, 2, H, KV, D, out, q, k, v); }
 static void no_queries(void) { grouped_query_attention(0, H, KV, D, out, q, k, v); }

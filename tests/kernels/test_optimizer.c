@@ -1,4 +1,5 @@
-/* Chapter 17: what the golden cases of its kernels cannot see, and that what they are parts of learns. */
+/* Chapter 17: what the golden cases of its kernels cannot see, and that what they are parts of
+ * learns. */
 #include "16_backward/backward.h"
 #include "17_training/optimizer.h"
 #include "17_training/small.h"
@@ -23,14 +24,16 @@ typedef struct {
 static Arrays random_arrays(void) {
     Arrays a;
     Random random = {.state = 16};
-    random_fill(&random, N, a.weight), random_fill(&random, N, a.m), random_fill(&random, N, a.gradient);
+    random_fill(&random, N, a.weight);
+    random_fill(&random, N, a.m);
+    random_fill(&random, N, a.gradient);
     for (int i = 0; i < N; i++) a.v[i] = (float)random_uniform(&random);
     return a;
 }
 
 static void step_of(Arrays *a, int from, int to) {
-    adamw((size_t)(to - from), a->weight + from, a->m + from, a->v + from, a->gradient + from, 7, 0.01f, 0.9f, 0.95f,
-          1e-5f, 0.1f);
+    adamw((size_t)(to - from), a->weight + from, a->m + from, a->v + from, a->gradient + from, 7,
+          0.01f, 0.9f, 0.95f, 1e-5f, 0.1f);
 }
 
 static void adamw_may_be_given_pieces(void **state) {
@@ -47,19 +50,23 @@ static void adamw_is_as_long_whatever_the_gradient(void **state) {
     for (float g = 1e-6f; g < 1e6f; g *= 10) {
         float weight = 0, m = 0, v = 0;
         adamw(1, &weight, &m, &v, &g, 1, 0.01f, 0.9f, 0.95f, 1e-12f, 0);
-        assert_near(weight, -0.01f, 1e-7); /* of the smallest gradient eps is a millionth, which is 1e-8 here */
+        assert_near(weight, -0.01f,
+                    1e-7); /* of the smallest gradient eps is a millionth, which is 1e-8 here */
     }
 }
 
 /* What Muon takes off a matrix whose gradient is this. */
-static void step_of_muon(int rows, int columns, float step[rows][columns], const float gradient[rows][columns]) {
+static void step_of_muon(int rows, int columns, float step[rows][columns],
+                         const float gradient[rows][columns]) {
     float m[rows][columns];
-    memset(m, 0, sizeof m), memset(step, 0, sizeof m);
+    memset(m, 0, sizeof m);
+    memset(step, 0, sizeof m);
     muon(rows, columns, step, m, gradient, -1, 0.95f, 0);
 }
 
-/* Directions that are a hundred times as long as others, too. Rows or columns, whichever are fewer, have lengths
- * between the least and the greatest singular value; of a tall matrix, times the root of how tall it is. */
+/* Directions that are a hundred times as long as others, too. Rows or columns, whichever are fewer,
+ * have lengths between the least and the greatest singular value; of a tall matrix, times the root
+ * of how tall it is. */
 static void muon_makes_all_directions_alike(void **state) {
     (void)state;
     static const int shapes[][2] = {{6, 20}, {20, 6}, {8, 8}, {1, 9}, {9, 1}, {1, 1}, {30, 29}};
@@ -69,7 +76,8 @@ static void muon_makes_all_directions_alike(void **state) {
         float gradient[rows][columns], step[rows][columns];
         random_fill(&random, sizeof gradient / sizeof(float), gradient[0]);
         for (int r = 0; r < rows; r++)
-            for (int c = 0; c < columns; c++) gradient[r][c] *= (rows < columns ? r : c) % 2 ? 1 : 0.01f;
+            for (int c = 0; c < columns; c++)
+                gradient[r][c] *= (rows < columns ? r : c) % 2 ? 1 : 0.01f;
         step_of_muon(rows, columns, step, gradient);
         for (int i = 0; i < high; i++) {
             double squares = 0;
@@ -78,7 +86,8 @@ static void muon_makes_all_directions_alike(void **state) {
                 squares += number * number;
             }
             double length = sqrt(squares / fmax(1, (double)rows / columns));
-            if (!(length > 0.65 && length < 1.25)) fail_msg("%d x %d: a direction has %g", rows, columns, length);
+            if (!(length > 0.65 && length < 1.25))
+                fail_msg("%d x %d: a direction has %g", rows, columns, length);
         }
     }
 }
@@ -121,7 +130,8 @@ static void what_is_small_enough_keeps_its_bits(void **state) {
     assert_true(norm > 25 && norm < 39);
     assert_memory_equal(a.gradient, before.gradient, sizeof a.gradient);
     clip_gradient(1, (size_t[]){N}, (float *[]){a.gradient}, 1);
-    /* What is divided by has 1e-6 added, which of a norm above 25 is 4e-8, and each float rounds by up to 6e-8. */
+    /* What is divided by has 1e-6 added, which of a norm above 25 is 4e-8, and each float rounds by
+     * up to 6e-8. */
     assert_near(gradient_norm(N, a.gradient), 1, 2e-7);
 }
 
@@ -145,7 +155,8 @@ static void matrices_decay_and_those_of_layers_suit_muon(void **state) {
     for (int t = 0; t < l.weights.tensor_count; t++) {
         const Tensor *tensor = &l.weights.tensors[t];
         assert_int_equal(uses_weight_decay(tensor), strstr(tensor->name, "norm") == NULL);
-        count += uses_weight_decay(tensor), for_muon += uses_muon(tensor);
+        count += uses_weight_decay(tensor);
+        for_muon += uses_muon(tensor);
     }
     assert_int_equal(count, 1 + 2 * 7);
     assert_int_equal(for_muon, 2 * 7); /* without the embedding */
@@ -162,7 +173,8 @@ static void no_target_no_share(void **state) {
 
 /* ------------------------------------------------------------------ a batch in parts */
 
-/* The gradients of two parts with as many targets as they have, by their shares, are those of the whole batch. */
+/* The gradients of two parts with as many targets as they have, by their shares, are those of the
+ * whole batch. */
 static void parts_are_the_whole(void **state) {
     (void)state;
     TinyTrainer l = tiny_trainer_new(2);
@@ -177,15 +189,21 @@ static void parts_are_the_whole(void **state) {
     float shares[2];
     microbatch_weights(2, BATCH / 2 * TEXT, shares, (const void *)targets);
     assert_true(shares[0] > 0.6f);
-    assert_near((double)shares[0] + (double)shares[1], 1, 1e-7); /* each is rounded to a float, by up to 3e-8 */
-    double whole = decoder_backward(w, &l.gradients, &l.activations, ids[0], targets[0], 1), sum = 0;
+    assert_near((double)shares[0] + (double)shares[1], 1,
+                1e-7); /* each is rounded to a float, by up to 3e-8 */
+    double whole = decoder_backward(w, &l.gradients, &l.activations, ids[0], targets[0], 1),
+           sum = 0;
     for (int b = 0; b < 2; b++)
-        sum += shares[b] * decoder_backward(w, &parts, &half, ids[b * BATCH / 2], targets[b * BATCH / 2], shares[b]);
+        sum += shares[b] * decoder_backward(w, &parts, &half, ids[b * BATCH / 2],
+                                            targets[b * BATCH / 2], shares[b]);
     assert_near(sum, whole, 1e-6); /* of a loss of 4 the rounded shares make 1e-7 */
     double norm = gradient_norm(w->count, l.gradients.numbers);
     for (size_t i = 0; i < w->count; i++) parts.numbers[i] -= l.gradients.numbers[i];
-    assert_true(gradient_norm(w->count, parts.numbers) < 1e-6 * norm); /* 1e-7: gradients are added up in float32 */
-    activations_free(&half), parameters_free(&parts), tiny_trainer_free(&l);
+    assert_true(gradient_norm(w->count, parts.numbers) <
+                1e-6 * norm); /* 1e-7: gradients are added up in float32 */
+    activations_free(&half);
+    parameters_free(&parts);
+    tiny_trainer_free(&l);
 }
 
 /* ------------------------------------------------------------------ a small Llama */
@@ -195,11 +213,14 @@ static void it_learns_the_same_each_time(void **state) {
     TinyTrainer one = tiny_trainer_new(3), other = tiny_trainer_new(3);
     Hyperparameters s = llama_settings(40);
     double before = tiny_trainer_loss(&one, 20);
-    for (int step = 0; step < 4; step++) assert_true(tiny_trainer_step(&one, &s) == tiny_trainer_step(&other, &s));
-    assert_memory_equal(one.weights.numbers, other.weights.numbers, one.weights.count * sizeof(float));
+    for (int step = 0; step < 4; step++)
+        assert_true(tiny_trainer_step(&one, &s) == tiny_trainer_step(&other, &s));
+    assert_memory_equal(one.weights.numbers, other.weights.numbers,
+                        one.weights.count * sizeof(float));
     for (int step = 4; step < 40; step++) tiny_trainer_step(&one, &s);
     assert_true(before > 2.8 && tiny_trainer_loss(&one, 20) < 0.8);
-    tiny_trainer_free(&one), tiny_trainer_free(&other);
+    tiny_trainer_free(&one);
+    tiny_trainer_free(&other);
 }
 
 /* What the lesson says of the answers after its 60 steps, over many texts. */

@@ -1,5 +1,5 @@
-/* Chapter 13, beyond the golden values: what is refused, what any address must not matter to, how far a number may be
- * from what is read back, and what feedback is for. */
+/* Chapter 13, beyond the golden values: what is refused, what any address must not matter to, how
+ * far a number may be from what is read back, and what feedback is for. */
 #include "12_speed/fast_kernels.h"
 #include "13_quantization/quantization.h"
 #include "13_quantization/rounding.h"
@@ -42,12 +42,14 @@ static void what_is_read_back_is_within_a_step(void **state) {
         for (int i = 0; i < N; i += 32) {
             float most = 0;
             for (int j = i; j < i + 32; j++) most = fmaxf(most, fabsf(x[j]));
-            for (int j = i; j < i + 32; j++) assert_true(fabsf(back[j] - x[j]) <= 1.01f * most / formats[f].steps);
+            for (int j = i; j < i + 32; j++)
+                assert_true(fabsf(back[j] - x[j]) <= 1.01f * most / formats[f].steps);
         }
     }
 }
 
-/* Between -3e38 and 3e38 there is more than a float32 can tell. What cannot be read back is not taken for a number. */
+/* Between -3e38 and 3e38 there is more than a float32 can tell. What cannot be read back is not
+ * taken for a number. */
 static void too_wide_a_block_is_no_number(void **state) {
     (void)state;
     float x[N] = {[3] = -3e38f, [9] = 3e38f}, back[N];
@@ -69,8 +71,10 @@ static void a_number_is_read_from_its_block(void **state) {
         random_fill(&(Random){13}, ROWS * N, (float *)x);
         format->quantize(ROWS, N, blocks, (const void *)x);
         format->dequantize(ROWS, N, (void *)back, blocks);
-        Tensor tensor = {.name = "blocks", .rank = 2, .shape = {ROWS, N}, .data = blocks, .quant_type = format};
-        for (size_t i = 0; i < ROWS * N; i++) assert_true(tensor_get(&tensor, i) == back[i / N][i % N]);
+        Tensor tensor = {
+            .name = "blocks", .rank = 2, .shape = {ROWS, N}, .data = blocks, .quant_type = format};
+        for (size_t i = 0; i < ROWS * N; i++)
+            assert_true(tensor_get(&tensor, i) == back[i / N][i % N]);
     }
 }
 
@@ -97,7 +101,8 @@ static void any_address_will_do(void **state) {
         Random random = {(uint64_t)f + 1};
         for (size_t i = 0; i < bytes; i++) even[i] = (char)(random_between(&random, 0, 255) & 0x3b);
         memcpy(odd + 1, even, bytes);
-        format->dequantize(1, n, one, even), format->dequantize(1, n, other, odd + 1);
+        format->dequantize(1, n, one, even);
+        format->dequantize(1, n, other, odd + 1);
         assert_memory_equal(one, other, sizeof one);
     }
 }
@@ -106,16 +111,16 @@ static void any_address_will_do(void **state) {
 static void formats_have_the_numbers_of_files(void **state) {
     (void)state;
     static const QuantType files[] = {{.name = "Q4_0", .type = 2, .numbers = 32, .bytes = 18},
-                                   {.name = "Q4_1", .type = 3, .numbers = 32, .bytes = 20},
-                                   {.name = "Q5_0", .type = 6, .numbers = 32, .bytes = 22},
-                                   {.name = "Q5_1", .type = 7, .numbers = 32, .bytes = 24},
-                                   {.name = "Q8_0", .type = 8, .numbers = 32, .bytes = 34},
-                                   {.name = "Q2_K", .type = 10, .numbers = 256, .bytes = 84},
-                                   {.name = "Q3_K", .type = 11, .numbers = 256, .bytes = 110},
-                                   {.name = "Q4_K", .type = 12, .numbers = 256, .bytes = 144},
-                                   {.name = "Q5_K", .type = 13, .numbers = 256, .bytes = 176},
-                                   {.name = "Q6_K", .type = 14, .numbers = 256, .bytes = 210},
-                                   {.name = "IQ4_NL", .type = 20, .numbers = 32, .bytes = 18}};
+                                      {.name = "Q4_1", .type = 3, .numbers = 32, .bytes = 20},
+                                      {.name = "Q5_0", .type = 6, .numbers = 32, .bytes = 22},
+                                      {.name = "Q5_1", .type = 7, .numbers = 32, .bytes = 24},
+                                      {.name = "Q8_0", .type = 8, .numbers = 32, .bytes = 34},
+                                      {.name = "Q2_K", .type = 10, .numbers = 256, .bytes = 84},
+                                      {.name = "Q3_K", .type = 11, .numbers = 256, .bytes = 110},
+                                      {.name = "Q4_K", .type = 12, .numbers = 256, .bytes = 144},
+                                      {.name = "Q5_K", .type = 13, .numbers = 256, .bytes = 176},
+                                      {.name = "Q6_K", .type = 14, .numbers = 256, .bytes = 210},
+                                      {.name = "IQ4_NL", .type = 20, .numbers = 32, .bytes = 18}};
     enum { FORMATS = sizeof files / sizeof *files };
     for (int f = 0; f < FORMATS; f++) {
         const QuantType *ours = format_named(files[f].name);
@@ -175,8 +180,10 @@ static void feedback_saves_the_sum(void **state) {
         for (int t = 0; t < T; t++)
             for (int o = 0; o < OUT; o++) error[k] += pow(got[k][t][o] - right[t][o], 2);
     for (int o = 0; o < OUT; o++)
-        for (int i = 0; i < IN; i++)
-            moved[0] += pow(nearest[o][i] - w[o][i], 2), moved[1] += pow(fed[o][i] - w[o][i], 2);
+        for (int i = 0; i < IN; i++) {
+            moved[0] += pow(nearest[o][i] - w[o][i], 2);
+            moved[1] += pow(fed[o][i] - w[o][i], 2);
+        }
     assert_true(error[1] < error[0] / 10);
     assert_true(moved[1] > moved[0]);
 }
@@ -205,14 +212,16 @@ static float half_at(const char *bytes) {
 
 static void set_half(char *bytes, float value) {
     f16 half = f16_from_float(value);
-    bytes[0] = (char)(half & 255), bytes[1] = (char)(half >> 8);
+    bytes[0] = (char)(half & 255);
+    bytes[1] = (char)(half >> 8);
 }
 
-/* Any bytes but for the float16: d between 0.01 and 0.02, and behind it m or dmin. Q6_K, Q3_K and Q2_K have theirs at
- * the end. */
+/* Any bytes but for the float16: d between 0.01 and 0.02, and behind it m or dmin. Q6_K, Q3_K and
+ * Q2_K have theirs at the end. */
 static Tensor random_weight(const QuantType *format, int in, int out, Random *random) {
     size_t count = (size_t)(in / format->numbers) * (size_t)out, bytes = (size_t)format->bytes;
-    bool two = format->type == 3 || format->type == 7 || format->type == 10 || format->type == 12 || format->type == 13;
+    bool two = format->type == 3 || format->type == 7 || format->type == 10 || format->type == 12 ||
+               format->type == 13;
     bool behind = format->type == 10 || format->type == 11 || format->type == 14;
     char *blocks = xmalloc(count * bytes);
     for (size_t i = 0; i < count * bytes; i++) blocks[i] = (char)random_bits(random);
@@ -220,7 +229,8 @@ static Tensor random_weight(const QuantType *format, int in, int out, Random *ra
         for (size_t k = 0; k < 1 + (size_t)two; k++)
             set_half(blocks + b * bytes + (behind ? bytes - 2 - 2 * (size_t)two : 0) + 2 * k,
                      0.01f + 0.01f * (float)random_uniform(random));
-    return (Tensor){.rank = 2, .shape = {(size_t)out, (size_t)in}, .data = blocks, .quant_type = format};
+    return (Tensor){
+        .rank = 2, .shape = {(size_t)out, (size_t)in}, .data = blocks, .quant_type = format};
 }
 
 /* The largest minimum that a block may have, which is added to what d and the levels make. */
@@ -239,12 +249,13 @@ static void numbers_of(bool exactly, int n, double to[n], const float x[n]) {
     }
 }
 
-/* How many of y are farther from float64's than float32 may lose. Sums of whole numbers have no error, and there are at
- * most 2^24 of them, so that a float32 holds them. What is rounded: a scale, two or three times; its product with the
- * sum; and as many additions as there are blocks, two to each if it has a minimum, or numbers, if the weights were
- * widened; at the end the lanes'. Each rounding is by half an ulp of what is there, at most the terms' magnitudes. */
-static int count_wrong(bool exactly, int rows, int in, int out, float y[rows][out], const float x[rows][in],
-                       const Tensor *weight) {
+/* How many of y are farther from float64's than float32 may lose. Sums of whole numbers have no
+ * error, and there are at most 2^24 of them, so that a float32 holds them. What is rounded: a
+ * scale, two or three times; its product with the sum; and as many additions as there are blocks,
+ * two to each if it has a minimum, or numbers, if the weights were widened; at the end the lanes'.
+ * Each rounding is by half an ulp of what is there, at most the terms' magnitudes. */
+static int count_wrong(bool exactly, int rows, int in, int out, float y[rows][out],
+                       const float x[rows][in], const Tensor *weight) {
     double bound = (exactly ? in + 8 : 2 * in / 32 + 12) * 0x1p-24, numbers[in];
     const QuantType *format = weight->quant_type;
     float w[in];
@@ -256,8 +267,10 @@ static int count_wrong(bool exactly, int rows, int in, int out, float y[rows][ou
             tensor_dequantize_row(weight, (size_t)o * (size_t)in, (size_t)in, w);
             for (int i = 0; i < in; i++) {
                 size_t block = ((size_t)o * (size_t)in + (size_t)i) / (size_t)format->numbers;
-                double m = minimum_of(format, (const char *)weight->data + block * (size_t)format->bytes);
-                right += w[i] * numbers[i], size += (fabsf(w[i]) + 2 * m) * fabs(numbers[i]);
+                double m =
+                    minimum_of(format, (const char *)weight->data + block * (size_t)format->bytes);
+                right += w[i] * numbers[i];
+                size += (fabsf(w[i]) + 2 * m) * fabs(numbers[i]);
             }
             wrong += !(fabs(y[r][o] - right) <= bound * size);
         }
@@ -265,23 +278,30 @@ static int count_wrong(bool exactly, int rows, int in, int out, float y[rows][ou
     return wrong;
 }
 
-static void try_products(const QuantType *format, bool exactly, int rows, int in, int out, Random *random) {
+static void try_products(const QuantType *format, bool exactly, int rows, int in, int out,
+                         Random *random) {
     Tensor weight = random_weight(format, in, out, random);
-    float *x = xmalloc((size_t)rows * (size_t)in * sizeof *x), *y = xmalloc((size_t)rows * (size_t)out * sizeof *y);
+    float *x = xmalloc((size_t)rows * (size_t)in * sizeof *x),
+          *y = xmalloc((size_t)rows * (size_t)out * sizeof *y);
     random_fill(random, (size_t)rows * (size_t)in, x);
     for (int i = 0; i < rows * out; i++) y[i] = 0;
     if (count_wrong(exactly, rows, in, out, (void *)y, (void *)x, &weight) * 2 < rows * out)
         fail_msg("%s: zeros are right", format->name);
     for (int i = 0; i < rows * out; i++) y[i] = NAN;
-    (exactly ? exact_kernels : fast_kernels).linear_tensor(rows, in, out, (void *)y, (void *)x, &weight);
+    (exactly ? exact_kernels : fast_kernels)
+        .linear_tensor(rows, in, out, (void *)y, (void *)x, &weight);
     int wrong = count_wrong(exactly, rows, in, out, (void *)y, (void *)x, &weight);
     if (wrong)
-        fail_msg("%s [%d][%d] x [%d][%d]%s: %d are wrong", format->name, rows, in, out, in, exactly ? ", exactly" : "",
-                 wrong);
-    free((void *)weight.data), free(x), free(y);
+        fail_msg("%s [%d][%d] x [%d][%d]%s: %d are wrong", format->name, rows, in, out, in,
+                 exactly ? ", exactly" : "", wrong);
+    free((void *)weight.data);
+    free(x);
+    free(y);
 }
 
-static bool is_widened(const QuantType *format) { return format->type == 10 || format->type == 11 || format->type == 20; }
+static bool is_widened(const QuantType *format) {
+    return format->type == 10 || format->type == 11 || format->type == 20;
+}
 
 static void products_are_exact_but_for_the_last_sums(void **state) {
     (void)state;
@@ -296,7 +316,8 @@ static void products_are_exact_but_for_the_last_sums(void **state) {
             try_products(format, is_widened(format), shapes[s][0], in, shapes[s][2], &random);
             try_products(format, true, shapes[s][0], in, shapes[s][2], &random);
         }
-    try_products(format_named("Q8_0"), false, 525, 64, 33, &random); /* more rows than stay in the cache together */
+    try_products(format_named("Q8_0"), false, 525, 64, 33,
+                 &random); /* more rows than stay in the cache together */
 }
 
 static void threads_change_no_product(void **state) {
@@ -343,13 +364,18 @@ static void what_is_no_number_stays_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_read_back_is_within_a_step), cmocka_unit_test(levels_stay_levels),
+        cmocka_unit_test(what_is_read_back_is_within_a_step),
+        cmocka_unit_test(levels_stay_levels),
         cmocka_unit_test(too_wide_a_block_is_no_number),
-        cmocka_unit_test(any_address_will_do),                cmocka_unit_test(half_a_block_is_refused),
+        cmocka_unit_test(any_address_will_do),
+        cmocka_unit_test(half_a_block_is_refused),
         cmocka_unit_test(formats_have_the_numbers_of_files),
-        cmocka_unit_test(feedback_saves_the_sum),             cmocka_unit_test(without_company_the_nearest_is_best),
-        cmocka_unit_test(products_are_exact_but_for_the_last_sums), cmocka_unit_test(threads_change_no_product),
-        cmocka_unit_test(what_is_no_number_stays_none),       cmocka_unit_test(a_number_is_read_from_its_block),
+        cmocka_unit_test(feedback_saves_the_sum),
+        cmocka_unit_test(without_company_the_nearest_is_best),
+        cmocka_unit_test(products_are_exact_but_for_the_last_sums),
+        cmocka_unit_test(threads_change_no_product),
+        cmocka_unit_test(what_is_no_number_stays_none),
+        cmocka_unit_test(a_number_is_read_from_its_block),
     };
     return cmocka_run_group_tests_name("quantization", tests, NULL, NULL) != 0;
 }

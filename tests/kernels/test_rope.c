@@ -1,5 +1,5 @@
-/* What the golden values of chapter 5 cannot see: that the four forms are one rotation, that permuted weights
- * keep the scores, that a score knows only the distance, and what is refused. */
+/* What the golden values of chapter 5 cannot see: that the four forms are one rotation, that
+ * permuted weights keep the scores, that a score knows only the distance, and what is refused. */
 #include "05_rope/rope.h"
 #include "common/linear.h"
 #include "common/random.h"
@@ -13,7 +13,8 @@
 enum { T = 6, H = 4, KV = 2, C = 20, D = 10, PAIRS = D / 2 };
 
 static const RopeParameters llama1 = {.rope_theta = 10000};
-static const float rounding = 2e-5f; /* some float32 roundings of sums of a hundred numbers near 1 */
+static const float rounding =
+    2e-5f; /* some float32 roundings of sums of a hundred numbers near 1 */
 
 static void assert_near(float got, float right) {
     if (!(fabsf(got - right) <= rounding)) fail_msg("%g is not %g", got, right);
@@ -44,18 +45,22 @@ static void the_four_forms_agree(void **state) {
     rope_interleaved(T, H, D, other, x, table[0], table[1]);
     assert_all_near(T * H * D, (float *)other, (float *)by_matrix);
 
-    float complex freqs_cis[T][PAIRS]; /* in memory, a complex number is its real and its imaginary part */
+    float complex
+        freqs_cis[T][PAIRS]; /* in memory, a complex number is its real and its imaginary part */
     for (int t = 0; t < T; t++)
         for (int i = 0; i < PAIRS; i++) freqs_cis[t][i] = table[0][t][i] + I * table[1][t][i];
     memset(other, 0xff, sizeof other);
-    rope_complex(T, H, D, (float complex(*)[H][PAIRS])other, (float complex(*)[H][PAIRS])x, freqs_cis);
+    rope_complex(T, H, D, (float complex(*)[H][PAIRS])other, (float complex(*)[H][PAIRS])x,
+                 freqs_cis);
     assert_all_near(T * H * D, (float *)other, (float *)by_matrix);
 
     /* A head's numbers are reordered as a weight's rows are: a row of one. */
     memset(other, 0xff, sizeof other);
-    for (int t = 0; t < T; t++) rows_to_half_split(H, D, 1, (float(*)[1])permuted[t], (float(*)[1])x[t]);
+    for (int t = 0; t < T; t++)
+        rows_to_half_split(H, D, 1, (float(*)[1])permuted[t], (float(*)[1])x[t]);
     rope_half_split(T, H, D, other, permuted, table[0], table[1]);
-    for (int t = 0; t < T; t++) rows_to_interleaved(H, D, 1, (float(*)[1])permuted[t], (float(*)[1])other[t]);
+    for (int t = 0; t < T; t++)
+        rows_to_interleaved(H, D, 1, (float(*)[1])permuted[t], (float(*)[1])other[t]);
     assert_all_near(T * H * D, (float *)permuted, (float *)by_matrix);
 }
 
@@ -74,12 +79,14 @@ static void the_matrix_is_a_rotation(void **state) {
         }
 }
 
-/* ------------------------------------------------------------------ from one layout to the other */
+/* ----------------------------------------------------------------- from one layout to the other */
 
 static void rows_are_reordered_as_transformers_does(void **state) {
     (void)state;
-    /* torch.arange(16).view(2, 4, 2).view(2, 2, 2, 2).transpose(1, 2): two heads of width 4, C = 2. */
-    const float expected[8][2] = {{0, 1}, {4, 5}, {2, 3}, {6, 7}, {8, 9}, {12, 13}, {10, 11}, {14, 15}};
+    /* torch.arange(16).view(2, 4, 2).view(2, 2, 2, 2).transpose(1, 2): two heads of width 4, C = 2.
+     */
+    const float expected[8][2] = {{0, 1}, {4, 5},   {2, 3},   {6, 7},
+                                  {8, 9}, {12, 13}, {10, 11}, {14, 15}};
     float weight[8][2], half_split[8][2], back[8][2];
     for (int i = 0; i < 16; i++) weight[i / 2][i % 2] = (float)i;
     rows_to_half_split(2, 4, 2, half_split, weight);
@@ -93,9 +100,11 @@ static void the_two_are_inverse(void **state) {
     Random random = {2};
     float weight[H * D][C], there[H * D][C], back[H * D][C];
     random_fill(&random, sizeof weight / sizeof(float), (float *)weight);
-    rows_to_half_split(H, D, C, there, weight), rows_to_interleaved(H, D, C, back, there);
+    rows_to_half_split(H, D, C, there, weight);
+    rows_to_interleaved(H, D, C, back, there);
     assert_memory_equal(back, weight, sizeof weight);
-    rows_to_interleaved(H, D, C, there, weight), rows_to_half_split(H, D, C, back, there);
+    rows_to_interleaved(H, D, C, there, weight);
+    rows_to_half_split(H, D, C, back, there);
     assert_memory_equal(back, weight, sizeof weight);
 }
 
@@ -118,10 +127,11 @@ static void turn_and_score(Scores scores, Rotation *rope, int first, const float
             }
 }
 
-static void project_and_score(Scores scores, Rotation *rope, const float x[T][C], const float w_q[H * D][C],
-                              const float w_k[KV * D][C]) {
+static void project_and_score(Scores scores, Rotation *rope, const float x[T][C],
+                              const float w_q[H * D][C], const float w_k[KV * D][C]) {
     float q[T][H * D], k[T][KV * D];
-    linear(T, C, H * D, q, x, w_q, NULL), linear(T, C, KV * D, k, x, w_k, NULL);
+    linear(T, C, H * D, q, x, w_q, NULL);
+    linear(T, C, KV * D, k, x, w_k, NULL);
     turn_and_score(scores, rope, 0, (float(*)[H][D])q, (float(*)[KV][D])k);
 }
 
@@ -132,7 +142,8 @@ static void permuted_weights_keep_the_scores(void **state) {
     random_fill(&random, sizeof x / sizeof(float), (float *)x);
     random_fill(&random, sizeof w_q / sizeof(float), (float *)w_q);
     random_fill(&random, sizeof w_k / sizeof(float), (float *)w_k);
-    rows_to_half_split(H, D, C, permuted_q, w_q), rows_to_half_split(KV, D, C, permuted_k, w_k);
+    rows_to_half_split(H, D, C, permuted_q, w_q);
+    rows_to_half_split(KV, D, C, permuted_k, w_k);
 
     Scores meta, hugging_face, mixed;
     project_and_score(meta, rope_interleaved, x, w_q, w_k);
@@ -154,8 +165,12 @@ static void a_score_knows_only_the_distance(void **state) {
     (void)state;
     Random random = {6};
     float q[T][H][D], k[T][KV][D]; /* the same at every position */
-    random_fill(&random, H * D, (float *)q), random_fill(&random, KV * D, (float *)k);
-    for (int t = 1; t < T; t++) memcpy(q[t], q[0], sizeof *q), memcpy(k[t], k[0], sizeof *k);
+    random_fill(&random, H * D, (float *)q);
+    random_fill(&random, KV * D, (float *)k);
+    for (int t = 1; t < T; t++) {
+        memcpy(q[t], q[0], sizeof *q);
+        memcpy(k[t], k[0], sizeof *k);
+    }
 
     Scores near, far;
     Rotation *const layouts[] = {rope_interleaved, rope_half_split};
@@ -168,7 +183,8 @@ static void a_score_knows_only_the_distance(void **state) {
             for (int t = 1; t < T; t++) {
                 for (int s = 1; s < T; s++) assert_near(near[h][t][s], near[h][t - 1][s - 1]);
                 moved = fmaxf(moved, fabsf(near[h][t][0] - near[h][0][0]));
-                mirrored = fmaxf(mirrored, fabsf(near[h][t][0] - near[h][0][t])); /* before is not after */
+                mirrored =
+                    fmaxf(mirrored, fabsf(near[h][t][0] - near[h][0][t])); /* before is not after */
             }
             assert_true(moved > 1000 * rounding && mirrored > 1000 * rounding);
         }
@@ -177,15 +193,22 @@ static void a_score_knows_only_the_distance(void **state) {
 
 /* ------------------------------------------------------------------ what is refused */
 
-/* No width or table of 0: in C an array type of 0 elements is undefined before the kernel can refuse it. */
+/* No width or table of 0: in C an array type of 0 elements is undefined before the kernel can
+ * refuse it. */
 static float y[64], x[64], angle[64];
 
-static void odd_width(void) { rope_half_split(1, 1, 3, (void *)y, (void *)x, (void *)angle, (void *)angle); }
+static void odd_width(void) {
+    rope_half_split(1, 1, 3, (void *)y, (void *)x, (void *)angle, (void *)angle);
+}
 static void odd_complex(void) { rope_complex(1, 1, 5, (void *)y, (void *)x, (void *)angle); }
 static void odd_rows(void) { rows_to_half_split(1, 7, 1, (void *)y, (void *)x); }
 static void odd_rows_back(void) { rows_to_interleaved(1, 7, 1, (void *)y, (void *)x); }
-static void no_tokens(void) { rope_interleaved(0, 1, 4, (void *)y, (void *)x, (void *)angle, (void *)angle); }
-static void none_in_qkv(void) { rope_qkv(0, 1, 1, 4, (void *)y, (void *)x, (void *)angle, (void *)angle); }
+static void no_tokens(void) {
+    rope_interleaved(0, 1, 4, (void *)y, (void *)x, (void *)angle, (void *)angle);
+}
+static void none_in_qkv(void) {
+    rope_qkv(0, 1, 1, 4, (void *)y, (void *)x, (void *)angle, (void *)angle);
+}
 static void beyond_the_table(void) { check_positions(6, 3, 8); }
 static void a_long_way_beyond(void) { check_positions(INT32_MAX, 1, 8); }
 static void before_the_table(void) { check_positions(-1, 1, 8); }
@@ -207,7 +230,9 @@ static void what_cannot_be_is_refused(void **state) {
 
 static void what_fits_is_not_refused(void **state) {
     (void)state;
-    check_positions(0, 8, 8), check_positions(7, 1, 8), check_positions(5, 3, 8);
+    check_positions(0, 8, 8);
+    check_positions(7, 1, 8);
+    check_positions(5, 3, 8);
     check_positions(INT32_MAX - 1, 1, INT32_MAX);
 }
 

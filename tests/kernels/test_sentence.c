@@ -1,5 +1,5 @@
-/* The sentence that runs through the course: each chapter's kernel turns what its step was given into what transformers
- * made of it. */
+/* The sentence that runs through the course: each chapter's kernel turns what its step was given
+ * into what transformers made of it. */
 #include "common/sentence.h"
 #include "01_normalization/normalization.h"
 #include "03_feed_forward/feed_forward.h"
@@ -22,7 +22,12 @@ static int T, C, H, KV, D, F;
 static int open_sentence(void **state) {
     (void)state;
     s = sentence_open();
-    T = s.T, C = s.C, H = s.H, KV = s.KV, D = s.D, F = s.F;
+    T = s.T;
+    C = s.C;
+    H = s.H;
+    KV = s.KV;
+    D = s.D;
+    F = s.F;
     return 0;
 }
 
@@ -34,23 +39,29 @@ static int close_sentence(void **state) {
 
 /* ------------------------------------------------------------------ the judge */
 
-/* A kernel may err against float64 by CHECK_MULTIPLE times PyTorch's own error and CHECK_ULPS more. What is stored is
- * PyTorch's float32, which is itself that one error away from float64. */
-static size_t wrong(const char *name, size_t row, const float got[], size_t count, const double stored[]) {
+/* A kernel may err against float64 by CHECK_MULTIPLE times PyTorch's own error and CHECK_ULPS more.
+ * What is stored is PyTorch's float32, which is itself that one error away from float64. */
+static size_t wrong(const char *name, size_t row, const float got[], size_t count,
+                    const double stored[]) {
     char key[64];
     snprintf(key, sizeof key, "ulps/%s", name);
     double error = strtod(safetensors_metadata(&s.file, key), NULL);
     return check_within((CHECK_MULTIPLE + 1) * error + CHECK_ULPS, count, row, got, stored).wrong;
 }
 
-/* `count` numbers of a tensor, from `first` on, are `got`; zeros are not, nor is one NaN among them. */
-static void assert_part(const char *name, size_t row, size_t first, size_t count, const float got[count]) {
+/* `count` numbers of a tensor, from `first` on, are `got`; zeros are not, nor is one NaN among
+ * them. */
+static void assert_part(const char *name, size_t row, size_t first, size_t count,
+                        const float got[count]) {
     double *stored = tensor_to_double(safetensors_find(&s.file, name));
     float *other = calloc(count, sizeof *other);
-    size_t zeros = wrong(name, row, other, count, stored + first), ours = wrong(name, row, got, count, stored + first);
-    memcpy(other, got, count * sizeof *other), other[count / 2] = NAN;
+    size_t zeros = wrong(name, row, other, count, stored + first),
+           ours = wrong(name, row, got, count, stored + first);
+    memcpy(other, got, count * sizeof *other);
+    other[count / 2] = NAN;
     size_t nan = wrong(name, row, other, count, stored + first);
-    free(stored), free(other);
+    free(stored);
+    free(other);
     if (ours > 0) fail_msg("%s: %zu of %zu are wrong", name, ours, count);
     if (zeros == 0 || nan != 1) fail_msg("%s: zeros or NaN pass", name);
 }
@@ -61,8 +72,12 @@ static void assert_right(const char *name, size_t row, const float got[]) {
 
 /* ------------------------------------------------------------------ what is stored */
 
-static const void *rows(const char *name, int width) { return sentence_tensor(&s, name, 2, T, width); }
-static const void *heads(const char *name, int count) { return sentence_tensor(&s, name, 3, T, count, D); }
+static const void *rows(const char *name, int width) {
+    return sentence_tensor(&s, name, 2, T, width);
+}
+static const void *heads(const char *name, int count) {
+    return sentence_tensor(&s, name, 3, T, count, D);
+}
 
 static const void *stage(int number) {
     const float(*stream)[T][C] = sentence_tensor(&s, "stream", 3, 2 * s.L + 2, T, C);
@@ -85,7 +100,9 @@ static void chapter_1_normalizes(void **state) {
     check_norm(2 * s.layer, before_attention, "attention/normed", 0);
     check_norm(2 * s.layer + 1, before_feed_forward, "feed_forward/normed", 0);
     check_norm(2 * s.L, last, "stream", (size_t)(2 * s.L + 1) * T * C);
-    free(before_attention), free(before_feed_forward), free(last);
+    free(before_attention);
+    free(before_feed_forward);
+    free(last);
 }
 
 static void chapters_2_and_3_gate(void **state) {
@@ -112,7 +129,9 @@ static void chapter_3_feeds_forward(void **state) {
     assert_right("feed_forward/up", (size_t)F, (float *)up);
     gated_feed_forward(T, C, F, out, normed, w_gate, NULL, w_up, NULL, w_down, swiglu, gate, up);
     assert_right("feed_forward/out", (size_t)C, (float *)out);
-    free(w_gate), free(w_up), free(w_down);
+    free(w_gate);
+    free(w_up);
+    free(w_down);
 }
 
 /* ------------------------------------------------------------------ chapter 5 */
@@ -171,8 +190,8 @@ static void a_layer_projects(void **state) {
 static void chapter_6_shares(void **state) {
     (void)state;
     float out[T][H][D];
-    grouped_query_attention(T, H, KV, D, out, heads("attention/q_rope", H), heads("attention/k_rope", KV),
-                            heads("attention/v", KV));
+    grouped_query_attention(T, H, KV, D, out, heads("attention/q_rope", H),
+                            heads("attention/k_rope", KV), heads("attention/v", KV));
     assert_right("attention/attended", (size_t)D, (float *)out);
 }
 
@@ -182,7 +201,8 @@ static void chapter_7_remembers(void **state) {
     const float(*q)[H][D] = heads("attention/q_rope", H);
     const float(*k)[KV][D] = heads("attention/k_rope", KV);
     const float(*v)[KV][D] = heads("attention/v", KV);
-    for (int t = 0; t < T; t++) cached_attention(T, t, 1, H, KV, D, out + t, keys, values, q + t, k + t, v + t);
+    for (int t = 0; t < T; t++)
+        cached_attention(T, t, 1, H, KV, D, out + t, keys, values, q + t, k + t, v + t);
     assert_right("attention/attended", (size_t)D, (float *)out);
     assert_memory_equal(keys, k, sizeof keys);
     assert_memory_equal(values, v, sizeof values);
@@ -201,7 +221,8 @@ static void chapter_8_tiles(void **state) {
 
 /* ------------------------------------------------------------------ all together */
 
-/* What each block gives is added to the stream; the head's rows are the layer's; the first stage is the embedding. */
+/* What each block gives is added to the stream; the head's rows are the layer's; the first stage is
+ * the embedding. */
 static void the_steps_are_of_one_run(void **state) {
     (void)state;
     const float(*stream)[T][C] = stage(0), (*attention_out)[C] = rows("attention/out", C);
@@ -211,8 +232,10 @@ static void the_steps_are_of_one_run(void **state) {
     for (int t = 0; t < T; t++) {
         for (int i = 0; i < C; i++) {
             assert_true(stream[0][t][i] == (float)tensor_get(embedding, (size_t)s.ids[t] * C + i));
-            assert_true(stream[2 * s.layer + 1][t][i] == stream[2 * s.layer][t][i] + attention_out[t][i]);
-            assert_true(stream[2 * s.layer + 2][t][i] == stream[2 * s.layer + 1][t][i] + feed_forward_out[t][i]);
+            assert_true(stream[2 * s.layer + 1][t][i] ==
+                        stream[2 * s.layer][t][i] + attention_out[t][i]);
+            assert_true(stream[2 * s.layer + 2][t][i] ==
+                        stream[2 * s.layer + 1][t][i] + feed_forward_out[t][i]);
         }
         assert_memory_equal(out[t], attn_out[t][s.head], sizeof *out);
     }
@@ -220,7 +243,9 @@ static void the_steps_are_of_one_run(void **state) {
 
 static void the_answer_is_the_owner(void **state) {
     (void)state;
-    float(*table)[C] = (void *)tensor_to_float(safetensors_find(&s.model, "model.embed_tokens.weight")), logits[s.V];
+    float(*table)[C] =
+        (void *)tensor_to_float(safetensors_find(&s.model, "model.embed_tokens.weight")),
+    logits[s.V];
     const float(*normed)[C] = stage(2 * s.L + 1), (*weights)[T] = rows("head/weights", T);
     linear(1, C, s.V, (float(*)[s.V])logits, normed + T - 1, table, NULL);
     assert_right("logits", (size_t)s.V, logits);
@@ -233,7 +258,7 @@ static void the_answer_is_the_owner(void **state) {
     free(table);
 }
 
-/* ------------------------------------------------------------------ what the lessons say of the heads */
+/* ------------------------------------------------------------ what the lessons say of the heads */
 
 static int largest(int n, const float x[n]) {
     int best = 0;
@@ -249,16 +274,19 @@ static void take_head(int heads, int head, float rows[T][D], const float x[T][he
 }
 
 /* The weights that each row of a, as a query, gives the rows of b up to its own. */
-static void weigh(int width, float weights[T][T], const float a[T][width], const float b[T][width]) {
+static void weigh(int width, float weights[T][T], const float a[T][width],
+                  const float b[T][width]) {
     attention_scores(T, T, width, weights, a, b);
     causal_mask(T, T, weights);
     softmax(T, T, weights, weights);
 }
 
-/* What is written in words of the trained model must be read again when it is trained again, and differs. */
+/* What is written in words of the trained model must be read again when it is trained again, and
+ * differs. */
 static void as_chapter_5_says_only_keys_lead_to_the_owner(void **state) {
     (void)state;
-    const float(*q)[D] = rows("head/q", D), (*k)[D] = rows("head/k", D), (*normed)[C] = rows("attention/normed", C);
+    const float(*q)[D] = rows("head/q", D), (*k)[D] = rows("head/k", D),
+          (*normed)[C] = rows("attention/normed", C);
     float weights[T][T];
     int itself = 0;
     weigh(C, weights, normed, normed);
@@ -270,18 +298,21 @@ static void as_chapter_5_says_only_keys_lead_to_the_owner(void **state) {
     assert_true(weights[T - 1][s.owner] > 0.5f);
 }
 
-/* What a head writes into the last row, its numbers times its columns of W_o, times a token's embedding. */
+/* What a head writes into the last row, its numbers times its columns of W_o, times a token's
+ * embedding. */
 static double speaks_for(int head, int token, const float w_o[C][H * D]) {
     const float(*found)[H][D] = heads("attention/attended", H), (*embedding)[C] = stage(0);
     double sum = 0;
     for (int c = 0; c < C; c++)
-        for (int i = 0; i < D; i++) sum += (double)w_o[c][head * D + i] * found[T - 1][head][i] * embedding[token][c];
+        for (int i = 0; i < D; i++)
+            sum += (double)w_o[c][head * D + i] * found[T - 1][head][i] * embedding[token][c];
     return sum;
 }
 
 static void weigh_head(int h, float weights[T][T]) {
     float q[T][D], k[T][D];
-    take_head(H, h, q, heads("attention/q_rope", H)), take_head(KV, kv_head(h), k, heads("attention/k_rope", KV));
+    take_head(H, h, q, heads("attention/q_rope", H));
+    take_head(KV, kv_head(h), k, heads("attention/k_rope", KV));
     weigh(D, weights, q, k);
 }
 
@@ -298,7 +329,8 @@ static void as_chapter_5_says_that_head_writes_the_answer(void **state) {
         bool finds_her = weights[T - 1][s.owner] > 0.6f;
         assert_true(finds_her || h != s.head);
         if (finds_her) assert_true(one > other && one <= speaks_for(s.head, s.owner, w_o));
-        owner += one, first += other;
+        owner += one;
+        first += other;
     }
     assert_true(owner > first);
     free(w_o);
@@ -313,12 +345,16 @@ static void as_chapter_6_says_who_shares_her_key_may_pass_her_over(void **state)
         weigh_head(h, weights);
         bool finds_her = largest(T, weights[T - 1]) == s.owner;
         if (h == s.head) assert_true(finds_her);
-        if (kv_head(h) == SECOND) find_her += finds_her, pass_her_over += !finds_her;
+        if (kv_head(h) == SECOND) {
+            find_her += finds_her;
+            pass_her_over += !finds_her;
+        }
     }
     assert_true(find_her > 0 && pass_her_over > 0);
 }
 
-static void as_chapter_7_says_a_word_of_the_question_looks_at_what_followed_it_in_the_story(void **state) {
+static void
+as_chapter_7_says_a_word_of_the_question_looks_at_what_followed_it_in_the_story(void **state) {
     (void)state;
     enum { THE = 3, THE_AGAIN = 21 };
     const float(*weights)[T] = rows("head/weights", T);
@@ -333,7 +369,8 @@ static void as_chapter_8_says_the_largest_score_comes_with_her_tile(void **state
     enum { TILE = 4 };
     const float(*scores)[T] = rows("head/scores", T), *last = scores[T - 1];
     assert_int_equal(largest(T, last) / TILE, s.owner / TILE);
-    assert_int_equal(s.owner / TILE, 1); /* one tile stands before hers, and what it has summed shrinks */
+    assert_int_equal(s.owner / TILE,
+                     1); /* one tile stands before hers, and what it has summed shrinks */
 }
 
 static float *projected(int layer, const char *weight, int out) {
@@ -345,13 +382,15 @@ static float *projected(int layer, const char *weight, int out) {
     float *w = tensor_to_float(safetensors_find(&s.model, name));
     rms_norm(T, C, normed, stage(2 * layer), norm, NULL, s.eps);
     linear(T, C, out, (float(*)[out])y, normed, (float(*)[C])w, NULL);
-    free(norm), free(w);
+    free(norm);
+    free(w);
     return y;
 }
 
 static float *turned(int heads, const float *x) {
     float *y = calloc((size_t)T * (size_t)(heads * D), sizeof *y);
-    const float(*cosine)[D / 2] = rows("rope/cosine", D / 2), (*sine)[D / 2] = rows("rope/sine", D / 2);
+    const float(*cosine)[D / 2] = rows("rope/cosine", D / 2),
+                             (*sine)[D / 2] = rows("rope/sine", D / 2);
     rope_half_split(T, heads, D, (float(*)[heads][D])y, (const float(*)[heads][D])x, cosine, sine);
     return y;
 }
@@ -360,7 +399,8 @@ static float *turned(int heads, const float *x) {
 static int looks_one_back(int head, const float *queries, const float *keys) {
     float q[T][D], k[T][D], weights[T][T];
     int count = 0;
-    take_head(H, head, q, (const float(*)[H][D])queries), take_head(KV, kv_head(head), k, (const float(*)[KV][D])keys);
+    take_head(H, head, q, (const float(*)[H][D])queries);
+    take_head(KV, kv_head(head), k, (const float(*)[KV][D])keys);
     weigh(D, weights, q, k);
     for (int t = 1; t < T; t++) count += largest(t + 1, weights[t]) == t - 1;
     return count;
@@ -368,7 +408,8 @@ static int looks_one_back(int head, const float *queries, const float *keys) {
 
 /* How much of a head's scores can come from the fastest quarter of the pairs. */
 static double share_of_fast_pairs(int head, const float *queries, const float *keys) {
-    const float(*q)[H][D] = (const float(*)[H][D])queries, (*k)[KV][D] = (const float(*)[KV][D])keys;
+    const float(*q)[H][D] = (const float(*)[H][D])queries,
+          (*k)[KV][D] = (const float(*)[KV][D])keys;
     double fast = 0, all = 0;
     for (int i = 0; i < D / 2; i++) {
         double of_q = 0, of_k = 0;
@@ -376,7 +417,8 @@ static double share_of_fast_pairs(int head, const float *queries, const float *k
             of_q += hypot(q[t][head][i], q[t][head][i + D / 2]);
             of_k += hypot(k[t][kv_head(head)][i], k[t][kv_head(head)][i + D / 2]);
         }
-        all += of_q * of_k, fast += i < D / 8 ? of_q * of_k : 0;
+        all += of_q * of_k;
+        fast += i < D / 8 ? of_q * of_k : 0;
     }
     return fast / all;
 }
@@ -390,11 +432,18 @@ static void as_chapter_4_says_one_head_needs_fast_pairs_and_hers_slow_ones(void 
         float *turned_q = turned(H, q), *turned_k = turned(KV, k);
         for (int h = 0; h < H; h++) {
             int back = looks_one_back(h, turned_q, turned_k);
-            if (back > most)
-                most = back, where = l, without = looks_one_back(h, q, k), share = share_of_fast_pairs(h, q, k);
+            if (back > most) {
+                most = back;
+                where = l;
+                without = looks_one_back(h, q, k);
+                share = share_of_fast_pairs(h, q, k);
+            }
             if (l == s.layer && h == s.head) share_of_hers = share_of_fast_pairs(h, q, k);
         }
-        free(q), free(k), free(turned_q), free(turned_k);
+        free(q);
+        free(k);
+        free(turned_q);
+        free(turned_k);
     }
     assert_true(most > 0.5 * (T - 1) && without < 0.5 * (T - 1));
     assert_int_equal(where, s.layer - 1); /* chapter 4 says it, too */
@@ -424,18 +473,25 @@ static void what_is_far_is_counted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chapter_1_normalizes),     cmocka_unit_test(chapters_2_and_3_gate),
-        cmocka_unit_test(chapter_3_feeds_forward),  cmocka_unit_test(chapter_4_turns),
-        cmocka_unit_test(chapter_5_attends),        cmocka_unit_test(a_layer_projects),
-        cmocka_unit_test(chapter_6_shares),         cmocka_unit_test(chapter_7_remembers),
-        cmocka_unit_test(chapter_8_tiles),          cmocka_unit_test(the_steps_are_of_one_run),
-        cmocka_unit_test(the_answer_is_the_owner),  cmocka_unit_test(what_is_not_there_is_refused),
+        cmocka_unit_test(chapter_1_normalizes),
+        cmocka_unit_test(chapters_2_and_3_gate),
+        cmocka_unit_test(chapter_3_feeds_forward),
+        cmocka_unit_test(chapter_4_turns),
+        cmocka_unit_test(chapter_5_attends),
+        cmocka_unit_test(a_layer_projects),
+        cmocka_unit_test(chapter_6_shares),
+        cmocka_unit_test(chapter_7_remembers),
+        cmocka_unit_test(chapter_8_tiles),
+        cmocka_unit_test(the_steps_are_of_one_run),
+        cmocka_unit_test(the_answer_is_the_owner),
+        cmocka_unit_test(what_is_not_there_is_refused),
         cmocka_unit_test(what_is_far_is_counted),
         cmocka_unit_test(as_chapter_4_says_one_head_needs_fast_pairs_and_hers_slow_ones),
         cmocka_unit_test(as_chapter_5_says_only_keys_lead_to_the_owner),
         cmocka_unit_test(as_chapter_5_says_that_head_writes_the_answer),
         cmocka_unit_test(as_chapter_6_says_who_shares_her_key_may_pass_her_over),
-        cmocka_unit_test(as_chapter_7_says_a_word_of_the_question_looks_at_what_followed_it_in_the_story),
+        cmocka_unit_test(
+            as_chapter_7_says_a_word_of_the_question_looks_at_what_followed_it_in_the_story),
         cmocka_unit_test(as_chapter_8_says_the_largest_score_comes_with_her_tile),
     };
     return cmocka_run_group_tests_name("sentence", tests, open_sentence, close_sentence) != 0;

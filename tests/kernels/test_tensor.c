@@ -1,4 +1,5 @@
-/* Tensors: narrow floats over all their bit patterns, elements of every type, and printing as PyTorch prints.
+/* Tensors: narrow floats over all their bit patterns, elements of every type, and printing as
+ * PyTorch prints.
  */
 #include "common/safetensors.h"
 #include "common/tensor.h"
@@ -19,7 +20,9 @@ typedef struct {
 static const Format formats[] = {{7, 127, bf16_to_float, bf16_from_float},
                                  {10, 15, f16_to_float, f16_from_float}};
 
-static uint16_t infinity_of(const Format *format) { return (uint16_t)(SIGN - (1 << format->fraction_bits)); }
+static uint16_t infinity_of(const Format *format) {
+    return (uint16_t)(SIGN - (1 << format->fraction_bits));
+}
 
 /* (-1)^sign 1.fraction 2^(exponent - bias), and 0.fraction 2^(1 - bias) for the subnormals. */
 static double value_of(const Format *format, uint16_t bits) {
@@ -27,7 +30,8 @@ static double value_of(const Format *format, uint16_t bits) {
     int exponent = magnitude >> format->fraction_bits;
     int fraction = magnitude & ((1 << format->fraction_bits) - 1);
     if (exponent > 0) fraction += 1 << format->fraction_bits;
-    double value = ldexp(fraction, (exponent > 0 ? exponent : 1) - format->bias - format->fraction_bits);
+    double value =
+        ldexp(fraction, (exponent > 0 ? exponent : 1) - format->bias - format->fraction_bits);
     return bits & SIGN ? -value : value;
 }
 
@@ -53,13 +57,14 @@ static void assert_narrows(const Format *format, float value, int expected) {
     assert_int_equal(format->narrow(-value), expected | SIGN);
 }
 
-/* Between two neighbours: below the middle, the middle itself, above it. Past the largest finite number the
- * neighbour is the power of two that would follow, and stands for infinity. */
+/* Between two neighbours: below the middle, the middle itself, above it. Past the largest finite
+ * number the neighbour is the power of two that would follow, and stands for infinity. */
 static void test_every_gap_rounds_to_nearest_even(void **state) {
     (void)state;
     for (const Format *format = formats; format < formats + 2; format++) {
         for (int low = 0; low < infinity_of(format); low++) {
-            double below = value_of(format, (uint16_t)low), above = value_of(format, (uint16_t)(low + 1));
+            double below = value_of(format, (uint16_t)low),
+                   above = value_of(format, (uint16_t)(low + 1));
             float middle = (float)(below + (above - below) / 2);
             int even = low + (low & 1);
             assert_narrows(format, nextafterf(middle, 0), low);
@@ -126,7 +131,8 @@ static void test_elements_of_every_type(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char buffer[17];
-        Tensor tensor = {.name = "t", .dtype = cases[i].dtype, .rank = 1, .shape = {2}, .data = buffer + 1};
+        Tensor tensor = {
+            .name = "t", .dtype = cases[i].dtype, .rank = 1, .shape = {2}, .data = buffer + 1};
         memcpy(buffer + 1, cases[i].bytes, 2 * dtype_size(tensor.dtype));
         assert_true(tensor_get(&tensor, 0) == cases[i].first);
         assert_true(tensor_get(&tensor, 1) == cases[i].second);
@@ -150,15 +156,19 @@ static void test_float32_is_copied_bit_for_bit(void **state) {
 }
 
 static void an_element_of_no_type(void) {
-    tensor_get(&(Tensor){.name = "x", .dtype = DTYPE_COUNT, .rank = 1, .shape = {1}, .data = "12345678"}, 0);
+    tensor_get(
+        &(Tensor){.name = "x", .dtype = DTYPE_COUNT, .rank = 1, .shape = {1}, .data = "12345678"},
+        0);
 }
 
 static void test_what_is_no_type_or_empty(void **state) {
     (void)state;
     assert_refused(an_element_of_no_type, "tensor x: ");
-    for (DType dtype = 0; dtype < DTYPE_COUNT; dtype++) { /* there is nothing to be read, not even an address */
+    for (DType dtype = 0; dtype < DTYPE_COUNT;
+         dtype++) { /* there is nothing to be read, not even an address */
         const Tensor empty = {.name = "x", .dtype = dtype, .rank = 2, .shape = {3, 0}};
-        free(tensor_to_float(&empty)), free(tensor_to_double(&empty));
+        free(tensor_to_float(&empty));
+        free(tensor_to_double(&empty));
     }
 }
 

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-/* Each sequence is computed by itself, to the same bits whatever batch it is in; the losses of a few are then added up
- * in double, in one order or another, which makes 2e-15. */
+/* Each sequence is computed by itself, to the same bits whatever batch it is in; the losses of a
+ * few are then added up in double, in one order or another, which makes 2e-15. */
 static const double summed = 1e-12;
 
 static Batch whole(const Case *c) { return (Batch){c->file.B, c->file.ids, c->file.targets, NULL}; }
@@ -30,12 +30,15 @@ static void every_gradient_is_autograd_s(void **state) {
             Comparison comparison;
             double loss = batch_backward(&workers, &c.weights, &c.gradients, whole(&c), 1);
             float rounded = (float)loss;
-            Tensor of_loss = {.name = "loss", .dtype = F32, .rank = 1, .shape = {1}, .data = &rounded};
+            Tensor of_loss = {
+                .name = "loss", .dtype = F32, .rank = 1, .shape = {1}, .data = &rounded};
             assert_true(gradient_judge(&c.file, &of_loss, &comparison));
-            if (comparison.wrong) fail_msg("%s: the loss is %.1f ulps from autograd's", models[m], comparison.ulps);
+            if (comparison.wrong)
+                fail_msg("%s: the loss is %.1f ulps from autograd's", models[m], comparison.ulps);
             assert_near(batch_loss(&workers, &c.weights, whole(&c)), loss, summed);
             assert_gradients_agree(&c, &c.gradients, models[m]);
-            workers_free(&workers), close_case(&c);
+            workers_free(&workers);
+            close_case(&c);
         }
 }
 
@@ -47,11 +50,15 @@ static void the_same_threads_give_the_same_bits(void **state) {
     double first = batch_backward(&workers, &c.weights, &c.gradients, whole(&c), 1);
     double second = batch_backward(&workers, &again.weights, &again.gradients, whole(&c), 1);
     assert_true(first == second);
-    assert_memory_equal(c.gradients.numbers, again.gradients.numbers, c.gradients.count * sizeof(float));
-    workers_free(&workers), close_case(&c), close_case(&again);
+    assert_memory_equal(c.gradients.numbers, again.gradients.numbers,
+                        c.gradients.count * sizeof(float));
+    workers_free(&workers);
+    close_case(&c);
+    close_case(&again);
 }
 
-/* Two batches of one sequence each, whose targets are not as many: with their shares they are the whole batch. */
+/* Two batches of one sequence each, whose targets are not as many: with their shares they are the
+ * whole batch. */
 static void accumulated_batches_weigh_by_their_targets(void **state) {
     const TrainingKernels *kernels = *state;
     Case c = open_case(kernels, "llama3");
@@ -67,7 +74,8 @@ static void accumulated_batches_weigh_by_their_targets(void **state) {
     }
     assert_near(loss, batch_loss(&workers, &c.weights, whole(&c)), summed);
     assert_gradients_agree(&c, &c.gradients, "in two batches");
-    workers_free(&workers), close_case(&c);
+    workers_free(&workers);
+    close_case(&c);
 }
 
 /* A sequence without a target adds nothing; a batch without one has no mean. */
@@ -78,40 +86,51 @@ static void sequences_without_targets_count_nothing(void **state) {
     for (int i = 0; i < 4 * T; i++) {
         int of_file = i / (2 * T) * T + i % T;
         bool empty = i / T % 2 == 0;
-        ids[i] = empty ? 1 : c.file.ids[of_file], targets[i] = empty ? -1 : c.file.targets[of_file];
+        ids[i] = empty ? 1 : c.file.ids[of_file];
+        targets[i] = empty ? -1 : c.file.targets[of_file];
     }
     Workers workers = workers_new(&c.model.config, kernels, T, 2);
-    double loss = batch_backward(&workers, &c.weights, &c.gradients, (Batch){4, ids, targets, NULL}, 1);
+    double loss =
+        batch_backward(&workers, &c.weights, &c.gradients, (Batch){4, ids, targets, NULL}, 1);
     assert_near(loss, batch_loss(&workers, &c.weights, whole(&c)), summed);
     assert_gradients_agree(&c, &c.gradients, "with empty sequences");
-    assert_true(isnan(batch_backward(&workers, &c.weights, &c.gradients, (Batch){1, ids, targets, NULL}, 1)));
+    assert_true(isnan(
+        batch_backward(&workers, &c.weights, &c.gradients, (Batch){1, ids, targets, NULL}, 1)));
     assert_gradients_agree(&c, &c.gradients, "with nothing to learn");
-    workers_free(&workers), close_case(&c);
+    workers_free(&workers);
+    close_case(&c);
 }
 
-/* A target that counts twice is one that is there twice. Some of the first sequence's do; and what all count is no
- * matter, if they count alike. */
+/* A target that counts twice is one that is there twice. Some of the first sequence's do; and what
+ * all count is no matter, if they count alike. */
 static void counting_twice_is_being_there_twice(void **state) {
     const TrainingKernels *kernels = *state;
     Case once = open_case(kernels, "llama32"), twice = open_case(kernels, "llama32");
     int T = once.file.T, ids[3 * T], targets[3 * T];
     float counts[2 * T];
     for (int i = 0; i < 3 * T; i++) {
-        int of_file = i < 2 * T ? i : i - 2 * T; /* the third is the first again, but for what counts once alone */
+        int of_file =
+            i < 2 * T
+                ? i
+                : i - 2 * T; /* the third is the first again, but for what counts once alone */
         bool again = i % T % 5 < 2;
-        ids[i] = once.file.ids[of_file], targets[i] = i < 2 * T || again ? once.file.targets[of_file] : -1;
+        ids[i] = once.file.ids[of_file];
+        targets[i] = i < 2 * T || again ? once.file.targets[of_file] : -1;
         if (i < 2 * T) counts[i] = i < T && again ? 0.5f : 0.25f;
     }
     Workers workers = workers_new(&once.model.config, kernels, T, 2);
     Batch weighted = {2, ids, targets, counts}, thrice = {3, ids, targets, NULL};
     double loss = batch_backward(&workers, &once.weights, &once.gradients, weighted, 1);
-    assert_near(loss, batch_backward(&workers, &twice.weights, &twice.gradients, thrice, 1), summed);
+    assert_near(loss, batch_backward(&workers, &twice.weights, &twice.gradients, thrice, 1),
+                summed);
     assert_near(loss, batch_loss(&workers, &once.weights, weighted), summed);
     double norm = gradient_norm(once.gradients.count, once.gradients.numbers);
-    for (size_t i = 0; i < once.gradients.count; i++) once.gradients.numbers[i] -= twice.gradients.numbers[i];
+    for (size_t i = 0; i < once.gradients.count; i++)
+        once.gradients.numbers[i] -= twice.gradients.numbers[i];
     /* 2e-7: gradients are added up in float32. */
     assert_true(gradient_norm(once.gradients.count, once.gradients.numbers) < 1e-6 * norm);
-    assert_true(fabs(loss - batch_loss(&workers, &once.weights, whole(&once))) > 1e-3); /* it does matter */
+    assert_true(fabs(loss - batch_loss(&workers, &once.weights, whole(&once))) >
+                1e-3); /* it does matter */
     close_case(&twice);
 
     Case alike = open_case(kernels, "llama32");
@@ -119,7 +138,9 @@ static void counting_twice_is_being_there_twice(void **state) {
     assert_near(batch_backward(&workers, &alike.weights, &alike.gradients, weighted, 1),
                 batch_loss(&workers, &alike.weights, whole(&alike)), summed);
     assert_gradients_agree(&alike, &alike.gradients, "counting a tenth each");
-    workers_free(&workers), close_case(&once), close_case(&alike);
+    workers_free(&workers);
+    close_case(&once);
+    close_case(&alike);
 }
 
 /* Two documents in one sequence, and each in one of its own. */
@@ -142,10 +163,14 @@ static void apart_no_document_sees_another(void **state) {
     /* 1e-7: to turn the second one by larger angles rounds otherwise. */
     assert_near(loss, batch_backward(&two, &alone.weights, &alone.gradients, halves, 1), 1e-6);
     double norm = gradient_norm(alone.gradients.count, alone.gradients.numbers);
-    for (size_t i = 0; i < alone.gradients.count; i++) alone.gradients.numbers[i] -= together.gradients.numbers[i];
+    for (size_t i = 0; i < alone.gradients.count; i++)
+        alone.gradients.numbers[i] -= together.gradients.numbers[i];
     assert_true(gradient_norm(alone.gradients.count, alone.gradients.numbers) < 1e-5 * norm);
     assert_true(fabs(loss - seen) > 1e-4); /* it does matter */
-    workers_free(&one), workers_free(&two), close_case(&together), close_case(&alone);
+    workers_free(&one);
+    workers_free(&two);
+    close_case(&together);
+    close_case(&alone);
 }
 
 /* Short sequences go through the decoder several at a time, as many as each thread can have. */
@@ -157,19 +182,25 @@ static void a_group_of_sequences_is_each_of_them(void **state) {
     int ids[B * T], targets[B * T];
     for (int i = 0; i < B * T; i++) {
         int of_file = (i + i / T) % (2 * T);
-        ids[i] = grouped.file.ids[of_file], targets[i] = i % 3 ? grouped.file.ids[(of_file + 1) % (2 * T)] : -1;
+        ids[i] = grouped.file.ids[of_file];
+        targets[i] = i % 3 ? grouped.file.ids[(of_file + 1) % (2 * T)] : -1;
     }
     Workers workers = workers_new(&grouped.model.config, kernels, T, 2);
     assert_true(workers.together >= B / 2);
-    double loss = batch_backward(&workers, &grouped.weights, &grouped.gradients, (Batch){B, ids, targets, NULL}, 1);
+    double loss = batch_backward(&workers, &grouped.weights, &grouped.gradients,
+                                 (Batch){B, ids, targets, NULL}, 1);
     workers.together = 1;
-    double again = batch_backward(&workers, &single.weights, &single.gradients, (Batch){B, ids, targets, NULL}, 1);
+    double again = batch_backward(&workers, &single.weights, &single.gradients,
+                                  (Batch){B, ids, targets, NULL}, 1);
     assert_near(loss, again, summed);
     double norm = gradient_norm(single.gradients.count, single.gradients.numbers);
-    for (size_t i = 0; i < single.gradients.count; i++) single.gradients.numbers[i] -= grouped.gradients.numbers[i];
+    for (size_t i = 0; i < single.gradients.count; i++)
+        single.gradients.numbers[i] -= grouped.gradients.numbers[i];
     /* 2e-7: gradients are added up in float32. */
     assert_true(gradient_norm(single.gradients.count, single.gradients.numbers) < 1e-6 * norm);
-    workers_free(&workers), close_case(&grouped), close_case(&single);
+    workers_free(&workers);
+    close_case(&grouped);
+    close_case(&single);
 }
 
 static void no_threads(void) {

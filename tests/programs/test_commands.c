@@ -1,5 +1,6 @@
-/* What the programs of chapters 9 to 13 make of files that are in order, but not as usual: a dump that lacks something,
- * a tokenizer without a beginning, rows that no block fits, a text that ends in the middle of a character. */
+/* What the programs of chapters 9 to 13 make of files that are in order, but not as usual: a dump
+ * that lacks something, a tokenizer without a beginning, rows that no block fits, a text that ends
+ * in the middle of a character. */
 #include "common/safetensors.h"
 #include "tests/program.h"
 
@@ -13,11 +14,14 @@ static void write_bytes(const char *name, size_t count, const void *bytes) {
     fclose(file);
 }
 
-static void write_text(const char *name, const char *words) { write_bytes(name, strlen(words), words); }
+static void write_text(const char *name, const char *words) {
+    write_bytes(name, strlen(words), words);
+}
 
 /* ------------------------------------------------------------------ a dump of a model's stages */
 
-/* The dump of a golden model, with one tensor of it changed, or none where it has no name; its status. */
+/* The dump of a golden model, with one tensor of it changed, or none where it has no name; its
+ * status. */
 static int compare_with(const char *name, void change(Tensor *tensor)) {
     SafeTensors dump = safetensors_open(GOLDEN "models/llama3/expected.safetensors");
     Tensor tensors[dump.count];
@@ -29,23 +33,36 @@ static int compare_with(const char *name, void change(Tensor *tensor)) {
 }
 
 static void rename_it(Tensor *tensor) { tensor->name = "other"; }
-static void flatten_it(Tensor *tensor) { tensor->rank = 1, tensor->shape[0] *= tensor->shape[1]; }
+static void flatten_it(Tensor *tensor) {
+    tensor->rank = 1;
+    tensor->shape[0] *= tensor->shape[1];
+}
 static void turn_its_shape(Tensor *tensor) {
     size_t rows = tensor->shape[0];
-    tensor->shape[0] = tensor->shape[1], tensor->shape[1] = rows;
+    tensor->shape[0] = tensor->shape[1];
+    tensor->shape[1] = rows;
 }
 static void lose_a_row(Tensor *tensor) { tensor->shape[0]--; }
 static void empty_it(Tensor *tensor) { tensor->shape[0] = 0; }
 static void put_before_it(Tensor *tensor) {
-    tensor->rank = 3, tensor->shape[2] = tensor->shape[1], tensor->shape[1] = tensor->shape[0], tensor->shape[0] = 1;
+    tensor->rank = 3;
+    tensor->shape[2] = tensor->shape[1];
+    tensor->shape[1] = tensor->shape[0];
+    tensor->shape[0] = 1;
 }
 static void negate_it(Tensor *tensor) {
     static const float ids[4] = {-1, 2, 3, 4};
-    tensor->dtype = F32, tensor->rank = 1, tensor->shape[0] = 4, tensor->data = ids;
+    tensor->dtype = F32;
+    tensor->rank = 1;
+    tensor->shape[0] = 4;
+    tensor->data = ids;
 }
 static void enlarge_it(Tensor *tensor) {
     static const float ids[4] = {1, 1e10F, 3, 4};
-    tensor->dtype = F32, tensor->rank = 1, tensor->shape[0] = 4, tensor->data = ids;
+    tensor->dtype = F32;
+    tensor->rank = 1;
+    tensor->shape[0] = 4;
+    tensor->data = ids;
 }
 
 static void a_dump_may_lack_something(void **state) {
@@ -55,7 +72,8 @@ static void a_dump_may_lack_something(void **state) {
     assert_said("Nothing differs.");
     assert_int_equal(compare_with("layers.0", put_before_it), 0); /* a batch of one */
     assert_said("Nothing differs.");
-    assert_int_equal(compare_with("layers.0/float64", lose_a_row), 0); /* then it is judged by the float32 alone */
+    assert_int_equal(compare_with("layers.0/float64", lose_a_row),
+                     0); /* then it is judged by the float32 alone */
     assert_said("Nothing differs.");
     static const struct {
         const char *name;
@@ -90,12 +108,16 @@ static void a_dump_may_be_of_17_bits(void **state) {
             if (dtype == F16) ((f16 *)narrow)[i] = f16_from_float(wide);
             else ((bf16 *)narrow)[i] = bf16_from_float(wide);
         }
-        tensors[1].dtype = dtype, tensors[1].data = narrow;
+        tensors[1].dtype = dtype;
+        tensors[1].data = narrow;
         safetensors_save(AT("%s/dump.safetensors", folder), 2, tensors, 0, NULL);
-        assert_int_equal(run("'" BUILD "/inspect' --model '" GOLDEN "models/llama3' --compare dump.safetensors"), 0);
+        assert_int_equal(
+            run("'" BUILD "/inspect' --model '" GOLDEN "models/llama3' --compare dump.safetensors"),
+            0);
         assert_said("Nothing differs.");
         assert_int_equal(run("'" BUILD "/inspect' --model '" GOLDEN
-                             "models/llama2_70b' --compare dump.safetensors"), 1);
+                             "models/llama2_70b' --compare dump.safetensors"),
+                         1);
     }
     safetensors_close(&dump);
 }
@@ -116,7 +138,8 @@ static void write_beginning(const char *post_processor) {
     write_bytes("begins/tokenizer.json", size + processor - (sizeof none - 1), json);
 }
 
-#define TEMPLATE(single, ids) "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[" single "]," \
+#define TEMPLATE(single, ids)                                                                      \
+    "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[" single "],"                 \
     "\"special_tokens\":{\"<s>\":{\"ids\":" ids "}}}"
 #define NAME "{\"SpecialToken\":{\"id\":\"<s>\"}}"
 #define TEXT_ITSELF "{\"Sequence\":{\"id\":\"A\"}}"
@@ -124,7 +147,8 @@ static void write_beginning(const char *post_processor) {
 
 static void a_template_puts_one_token_before_a_text(void **state) {
     (void)state;
-    static const char one_before[] = "a Llama's puts one token before a text", no_token[] = "is not one of the tokens";
+    static const char one_before[] = "a Llama's puts one token before a text",
+                      no_token[] = "is not one of the tokens";
     static const char *const refused[][2] = {
         {TEMPLATE(NAME, "[1]"), one_before},
         {TEMPLATE("", "[1]"), one_before},
@@ -148,8 +172,10 @@ static void a_template_puts_one_token_before_a_text(void **state) {
 static void an_id_of_the_beginning_is_one_of_the_tokens(void **state) {
     (void)state;
     assert_int_equal(run("mkdir named && sed 's/<s>/<S>/' '" GOLDEN
-                         "tokenizers/sentencepiece/tokenizer.model' >named/tokenizer.model"), 0);
-    static const char *const ids[][2] = {{"-1", "bos_token_id is -1"}, {"100000", "bos_token_id is 100000"},
+                         "tokenizers/sentencepiece/tokenizer.model' >named/tokenizer.model"),
+                     0);
+    static const char *const ids[][2] = {{"-1", "bos_token_id is -1"},
+                                         {"100000", "bos_token_id is 100000"},
                                          {"1e300", "bos_token_id is 1.0"}};
     for (size_t i = 0; i < COUNT(ids); i++) {
         write_text("named/config.json", AT("{\"bos_token_id\": %s}", ids[i][0]));
@@ -164,17 +190,20 @@ static void an_id_of_the_beginning_is_one_of_the_tokens(void **state) {
     assert_said("it has no token for the beginning: leave --bos out");
 }
 
-/* A file of ranks that was cut off between two lines is whole but for that: only the model knows better. */
+/* A file of ranks that was cut off between two lines is whole but for that: only the model knows
+ * better. */
 static void a_list_of_ranks_is_as_long_as_the_model_says(void **state) {
     (void)state;
     assert_int_equal(run("mkdir cut && head -n 1399 '" GOLDEN
-                         "tokenizers/tiktoken/tokenizer.model' >cut/tokenizer.model"), 0);
+                         "tokenizers/tiktoken/tokenizer.model' >cut/tokenizer.model"),
+                     0);
     write_text("cut/config.json", "{\"bos_token_id\": 1399}");
     assert_int_equal(run(INFO "cut"), 0);
     write_text("cut/config.json", "{\"bos_token_id\": 1400}");
     assert_int_equal(run(INFO "cut"), 1);
     assert_one_clear_line();
-    assert_said("it has 1399 ranks, and so <|begin_of_text|> is token 1399; for cut/config.json it is 1400");
+    assert_said("it has 1399 ranks, and so <|begin_of_text|> is token 1399; for cut/config.json it "
+                "is 1400");
 }
 
 /* A path can just be opened, and that of the file beside it is too long. */
@@ -182,11 +211,14 @@ static void a_neighbour_may_have_too_long_a_path(void **state) {
     (void)state;
     write_text("tokenizer.model", "");
     assert_int_equal(run("cp '" GOLDEN "tokenizers/sentencepiece/tokenizer.model' . && " INFO
-                         "$(printf '%%0.s./' $(seq 2039))tokenizer.model"), 1);
+                         "$(printf '%%0.s./' $(seq 2039))tokenizer.model"),
+                     1);
     assert_one_clear_line();
     assert_said("the path is too long");
-    assert_int_equal(run("cp -r '" STORIES "' m && '" BUILD "/llama' --max-tokens 1 --tokenizer m --model "
-                         "$(printf '%%0.s./' $(seq 2036))m/model.safetensors"), 1);
+    assert_int_equal(run("cp -r '" STORIES "' m && '" BUILD
+                         "/llama' --max-tokens 1 --tokenizer m --model $(printf '%%0.s./' $(seq "
+                         "2036))m/model.safetensors"),
+                     1);
     assert_one_clear_line();
     assert_said("the path is too long");
 }
@@ -195,10 +227,12 @@ static void a_neighbour_may_have_too_long_a_path(void **state) {
 
 static void pieces_are_shown_so_that_one_can_read_them(void **state) {
     (void)state;
-    static const char bytes[] = "a\tb\nc \x7f\x01\xc2\x85\xff", shown[] = "a\\tb\\nc▁<0x7F><0x01><0xC2><0x85><0xFF>\n";
+    static const char bytes[] = "a\tb\nc \x7f\x01\xc2\x85\xff",
+                      shown[] = "a\\tb\\nc▁<0x7F><0x01><0xC2><0x85><0xFF>\n";
     write_bytes("text", sizeof bytes - 1, bytes);
     assert_int_equal(run("'" BUILD "/tokenize' --model '" GOLDEN
-                         "tokenizers/byte_level' --encode-file text --pieces"), 0);
+                         "tokenizers/byte_level' --encode-file text --pieces"),
+                     0);
     char *end = said;
     for (const char *c = said; *c; c++) /* without the blanks between the pieces */
         if (*c != ' ') *end++ = *c;
@@ -212,7 +246,8 @@ static void pieces_are_shown_so_that_one_can_read_them(void **state) {
 static void what_chapter_10_cannot_do_is_said(void **state) {
     (void)state;
     static const char model[] = "'" BUILD "/tokenize' --model '" GOLDEN "tokenizers/byte_level'";
-    static const char *const ids[] = {"1 x", "99999999999999999999", "2147483648", "-1", "1;2", "1.5"};
+    static const char *const ids[] = {"1 x", "99999999999999999999", "2147483648", "-1", "1;2",
+                                      "1.5"};
     for (size_t i = 0; i < COUNT(ids); i++) {
         assert_int_equal(run("%s --decode '%s'", model, ids[i]), 1);
         assert_one_clear_line();
@@ -223,7 +258,8 @@ static void what_chapter_10_cannot_do_is_said(void **state) {
     assert_one_clear_line();
     static const char *const words[] = {"--bos", "--special", "--pieces", "", "a word"};
     for (size_t i = 0; i < COUNT(words); i++) assert_misuse(run("%s %s", model, words[i]));
-    static const char *const two[] = {"--encode a --encode-file b", "--encode a --decode 1", "--info --decode 1"};
+    static const char *const two[] = {"--encode a --encode-file b", "--encode a --decode 1",
+                                      "--info --decode 1"};
     for (size_t i = 0; i < COUNT(two); i++) {
         assert_misuse(run("%s %s", model, two[i]));
         assert_said("one of them at a time");
@@ -235,14 +271,17 @@ static void what_chapter_10_cannot_do_is_said(void **state) {
     }
 }
 
-/* The old spelling: chapter 10's program runs tokenize beside itself, or says that it is not there. */
+/* The old spelling: chapter 10's program runs tokenize beside itself, or says that it is not there.
+ */
 static void chapter_10_hands_its_options_to_tokenize(void **state) {
     (void)state;
-    static const char words[] = "--model '" GOLDEN "tokenizers/sentencepiece' --encode 'the llama' --bos";
+    static const char words[] =
+        "--model '" GOLDEN "tokenizers/sentencepiece' --encode 'the llama' --bos";
     assert_int_equal(run("'" BUILD "/10_tokenizer' %s", words), 0);
     assert_string_equal(said, "1 264 447\n");
     assert_misuse(run("'" BUILD "/10_tokenizer' --encode"));
-    assert_int_equal(run("mkdir alone && cp '" BUILD "/10_tokenizer' alone && alone/10_tokenizer %s", words), 1);
+    assert_int_equal(
+        run("mkdir alone && cp '" BUILD "/10_tokenizer' alone && alone/10_tokenizer %s", words), 1);
     assert_one_clear_line();
     assert_said("alone/tokenize");
 }
@@ -251,37 +290,51 @@ static void chapter_10_hands_its_options_to_tokenize(void **state) {
 
 static void rows_that_no_block_fits_stay_float16(void **state) {
     (void)state;
-    /* llama2.c's file: 4 wide, 8 hidden, 1 layer, 2 heads, 1 key/value head, 262 tokens, 16 positions; its output is a
-     * matrix of its own, for the number of tokens is negative. */
-    static struct { int header[7]; float zeros[1 << 12]; } model;
+    /* llama2.c's file: 4 wide, 8 hidden, 1 layer, 2 heads, 1 key/value head, 262 tokens, 16
+     * positions; its output is a matrix of its own, for the number of tokens is negative. */
+    static struct {
+        int header[7];
+        float zeros[1 << 12];
+    } model;
     memcpy(model.header, (const int[]){4, 8, 1, 2, 1, -262, 16}, sizeof model.header);
     size_t floats = 2 * 262 * 4 + 4 + 16 + 8 + 8 + 16 + 4 + 3 * 32 + 4 + 16 * 2;
     write_bytes("model.bin", sizeof model.header + floats * sizeof(float), &model);
-    assert_int_equal(run("tar -xzOf '" ROOT "/tests/hardening/fuzz/tokenizer.tar.gz' bin-good >tokenizer.bin"), 0);
-    assert_int_equal(run("'" BUILD "/quantize' model.bin small.gguf --tokenizer tokenizer.bin --type q4_0"), 0);
+    assert_int_equal(
+        run("tar -xzOf '" ROOT "/tests/hardening/fuzz/tokenizer.tar.gz' bin-good >tokenizer.bin"),
+        0);
+    assert_int_equal(
+        run("'" BUILD "/quantize' model.bin small.gguf --tokenizer tokenizer.bin --type q4_0"), 0);
     assert_said("small.gguf: 12 tensors");
     assert_said("9 matrices are F16: their rows are no multiple of q4_0's block of 32.");
-    assert_int_equal(run("'" BUILD "/llama' --model small.gguf --max-tokens 3 --temperature 0 --quiet"), 0);
+    assert_int_equal(
+        run("'" BUILD "/llama' --model small.gguf --max-tokens 3 --temperature 0 --quiet"), 0);
 }
 
 static void yarn_with_numbers_of_its_own(void **state) {
     (void)state;
-    static const char *const words[] = {"attention_factor\": 1.2", "mscale\": 0.7", "mscale_all_dim\": 0.7",
-                                        "truncate\": false"};
-    assert_int_equal(run("mkdir yarn && ln -s '" STORIES "'/model.safetensors '" STORIES "'/tokenizer.* yarn"), 0);
+    static const char *const words[] = {"attention_factor\": 1.2", "mscale\": 0.7",
+                                        "mscale_all_dim\": 0.7", "truncate\": false"};
+    assert_int_equal(
+        run("mkdir yarn && ln -s '" STORIES "'/model.safetensors '" STORIES "'/tokenizer.* yarn"),
+        0);
     for (size_t i = 0; i <= COUNT(words); i++) {
         const char *more = i < COUNT(words) ? words[i] : "beta_fast\": 16, \"beta_slow\": 2";
-        assert_int_equal(run("sed 's/^{/{\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4.0, "
-                             "\"original_max_position_embeddings\": 128, \"%s},/' '" STORIES
-                             "'/config.json >yarn/config.json", more), 0);
+        assert_int_equal(run("sed 's/^{/{\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": "
+                             "4.0, \"original_max_position_embeddings\": 128, \"%s},/' '" STORIES
+                             "'/config.json >yarn/config.json",
+                             more),
+                         0);
         int status = run("'" BUILD "/quantize' yarn yarn.gguf --type bf16");
         if (i == COUNT(words)) break;
         assert_int_equal(status, 1);
         assert_one_clear_line();
         assert_said("GGUF has no words for it");
     }
-    assert_int_equal(run("'" BUILD "/inspect' --model yarn --token-ids 399,715,262 --save yarn.safetensors && '" BUILD
-                         "/inspect' --model yarn.gguf --compare yarn.safetensors"), 0);
+    assert_int_equal(
+        run("'" BUILD
+            "/inspect' --model yarn --token-ids 399,715,262 --save yarn.safetensors && '" BUILD
+            "/inspect' --model yarn.gguf --compare yarn.safetensors"),
+        0);
     assert_said("Nothing differs.");
 }
 
@@ -302,13 +355,17 @@ static void a_prompt_ends_where_its_last_line_does(void **state) {
     char first[sizeof said] = "";
     for (size_t i = 0; i < COUNT(prompts); i++) {
         write_text("prompt", prompts[i]);
-        assert_int_equal(run("'" BUILD "/llama' --seed 1 --max-tokens 5 --quiet --prompt - <prompt"), 0);
+        assert_int_equal(
+            run("'" BUILD "/llama' --seed 1 --max-tokens 5 --quiet --prompt - <prompt"), 0);
         if (i == 0) strcpy(first, said);
         assert_string_equal(said, first);
     }
     write_text("prompt", "");
-    assert_int_equal(run("'" BUILD "/llama' --seed 1 --max-tokens 1 --quiet --prompt - <prompt"), 0);
-    assert_int_equal(run("cd '" STORIES "' && '" BUILD "/llama' --model model.safetensors --seed 1 --max-tokens 1"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --seed 1 --max-tokens 1 --quiet --prompt - <prompt"),
+                     0);
+    assert_int_equal(run("cd '" STORIES "' && '" BUILD
+                         "/llama' --model model.safetensors --seed 1 --max-tokens 1"),
+                     0);
     assert_said("written: 1 token, ");
 }
 

@@ -1,5 +1,5 @@
-/* The program inspect: what it saves compares with what transformers and itself computed, nothing is lost by it, and
- * the first stage that differs, or is no number, is named. */
+/* The program inspect: what it saves compares with what transformers and itself computed, nothing
+ * is lost by it, and the first stage that differs, or is no number, is named. */
 #include "common/error.h"
 #include "common/safetensors.h"
 #define PROGRAM "'" BUILD "/inspect'"
@@ -12,8 +12,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32", "yarn", "dynamic",
-                                     "biases", "longrope"};
+static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32",
+                                     "yarn",   "dynamic",    "biases", "longrope"};
 
 static void what_is_saved_compares(void **state) {
     (void)state;
@@ -28,14 +28,17 @@ static void what_is_saved_compares(void **state) {
     safetensors_close(&mine);
     for (size_t m = 0; m < COUNT(models); m++) {
         assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", GOLDEN(models[m]),
-                             GOLDEN(models[m])), 0);
+                             GOLDEN(models[m])),
+                         0);
         assert_said("Nothing differs.");
     }
-    assert_int_equal(run("--model '%s' --compare mine.safetensors --token-ids 1,2,3", model), 1); /* other lengths */
+    assert_int_equal(run("--model '%s' --compare mine.safetensors --token-ids 1,2,3", model),
+                     1); /* other lengths */
     assert_said("[5, 32] in the dump, here it is [3, 32]");
 }
 
-/* What is read is not written over, under whatever name; and where no file may become so large, none is left. */
+/* What is read is not written over, under whatever name; and where no file may become so large,
+ * none is left. */
 static void nothing_is_lost_by_saving(void **state) {
     (void)state;
     Weights weights = open_weights("llama1");
@@ -49,9 +52,12 @@ static void nothing_is_lost_by_saving(void **state) {
     assert_said("--save dump.safetensors: this file is being read");
     assert_int_equal(run("--model own --token-ids 1 --save own/config.json"), 1);
     assert_said("--save own/config.json: this file is no safetensors, and would be lost");
-    assert_int_equal(run("--model own --token-ids 1 --save dump.safetensors"), 0); /* a dump may be made again */
-    assert_int_equal(run("--summary llama-3-8b >tree; ulimit -f 4; " PROGRAM
-                         " --model own --token-ids 1,2,3,4,5,6,7,8,9 --save large.safetensors >tree"), 1);
+    assert_int_equal(run("--model own --token-ids 1 --save dump.safetensors"),
+                     0); /* a dump may be made again */
+    assert_int_equal(
+        run("--summary llama-3-8b >tree; ulimit -f 4; " PROGRAM
+            " --model own --token-ids 1,2,3,4,5,6,7,8,9 --save large.safetensors >tree"),
+        1);
     assert_said("error: cannot write large.safetensors: ");
     assert_int_not_equal(system(AT("ls %s/large* >%s/tree 2>&1", folder, folder)), 0);
 }
@@ -62,24 +68,31 @@ static void the_old_program_runs_inspect(void **state) {
 #ifdef EMULATED /* a program for another machine cannot run one by itself */
     skip();
 #endif
-    assert_int_equal(run("--model '%s' --token-ids 1,2,3; '" BUILD "/09_decoder' --model '%s' --token-ids 1,2,3", GOLDEN("llama3"),
-                         GOLDEN("llama3")), 0);
+    assert_int_equal(run("--model '%s' --token-ids 1,2,3; '" BUILD
+                         "/09_decoder' --model '%s' --token-ids 1,2,3",
+                         GOLDEN("llama3"), GOLDEN("llama3")),
+                     0);
     char *second = strchr(said, '\n') + 1;
     assert_int_equal(strncmp(said, second, strlen(second)), 0);
     assert_int_equal(strlen(said), 2 * strlen(second));
     assert_misuse(run("--token-ids 1 >tree 2>&1; '" BUILD "/09_decoder' --token-ids 1"));
     assert_said("/inspect --summary NAME|DIR|FILE");
-    assert_int_equal(run("--summary llama-3-8b >tree; cp '" BUILD "/09_decoder' . && ./09_decoder --summary llama-3-8b"), 1);
+    assert_int_equal(run("--summary llama-3-8b >tree; cp '" BUILD
+                         "/09_decoder' . && ./09_decoder --summary llama-3-8b"),
+                     1);
     assert_one_clear_line();
-    assert_said("./inspect: this program takes these options, and it cannot be run: No such file or directory");
+    assert_said("./inspect: this program takes these options, and it cannot be run: No such file "
+                "or directory");
 }
 
 static void compare_names_the_first_stage_that_differs(void **state) {
     (void)state;
-    assert_int_equal(run("--model '%s' --token-ids 1 --compare '%s/model.safetensors'", GOLDEN("llama1"), GOLDEN("llama1")),
+    assert_int_equal(run("--model '%s' --token-ids 1 --compare '%s/model.safetensors'",
+                         GOLDEN("llama1"), GOLDEN("llama1")),
                      1);
     assert_one_clear_line();
-    assert_said("model.safetensors: it has no stage that this model has: they are called embed_tokens … logits");
+    assert_said("model.safetensors: it has no stage that this model has: they are called "
+                "embed_tokens … logits");
     static const struct {
         const char *tensor, *first;
     } cases[] = {
@@ -97,10 +110,12 @@ static void compare_names_the_first_stage_that_differs(void **state) {
         for (size_t j = 0; j < tensor_count(tensor); j++) values[j] *= 1 + 0.01f * (float)(j % 3);
         tensor->data = values;
         const char *path = save_model("perturbed", "llama1", &weights);
-        assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", path, GOLDEN("llama1")), 1);
+        assert_int_equal(
+            run("--model '%s' --compare '%s/expected.safetensors'", path, GOLDEN("llama1")), 1);
         assert_said(cases[i].first);
         /* No float64 in it. */
-        assert_int_equal(run("--model '%s' --token-ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1")), 0);
+        assert_int_equal(
+            run("--model '%s' --token-ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1")), 0);
         assert_int_equal(run("--model '%s' --compare theirs.safetensors", path), 1);
         assert_said(cases[i].first);
         free(values);
@@ -112,7 +127,8 @@ static const char *copy_spoilt(const char *tensor_name, float value) {
     Tensor *tensor = named(&weights, tensor_name);
     float *values = tensor_to_float(tensor);
     for (size_t i = 0; i < tensor_count(tensor); i++) values[i] = value;
-    tensor->data = values, tensor->dtype = F32;
+    tensor->data = values;
+    tensor->dtype = F32;
     const char *path = save_model("spoilt", "llama1", &weights);
     free(values);
     return path;
@@ -142,7 +158,8 @@ static void the_first_nan_is_named(void **state) {
         assert_int_equal(run("--model %s --token-ids 1,2,3 --save spoilt.safetensors", model), 0);
         assert_said(AT("note: %s", cases[i].words));
         assert_null(strstr(said, "likeliest"));
-        assert_int_equal(run("--model %s --compare spoilt.safetensors", model), 0); /* the same at the same places */
+        assert_int_equal(run("--model %s --compare spoilt.safetensors", model),
+                         0); /* the same at the same places */
         assert_said("Nothing differs.");
         assert_said(AT("note: %s", cases[i].words));
         assert_int_equal(run("--model '%s' --compare spoilt.safetensors", GOLDEN("llama1")), 1);

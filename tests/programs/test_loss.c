@@ -25,9 +25,7 @@ static void each_target_weighs_what_it_counts(void **state) {
     assert_near(sum_loss_weights(0, targets, counts), 0, 0);
 }
 
-static void not_in_the_vocabulary(void) {
-    check_targets(5, 5, targets);
-}
+static void not_in_the_vocabulary(void) { check_targets(5, 5, targets); }
 
 static void an_unknown_target_is_named(void **state) {
     (void)state;

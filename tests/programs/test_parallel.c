@@ -1,5 +1,5 @@
-/* Chapter 15's program, on one rank and on several: the same tokens, the same logits, and one line when something goes
- * wrong. */
+/* Chapter 15's program, on one rank and on several: the same tokens, the same logits, and one line
+ * when something goes wrong. */
 #include "common/timer.h"
 #include "tests/llama2c.h"
 #include "tests/program.h"
@@ -17,7 +17,8 @@ static void without_mpi_it_is_one_rank(void **state) {
 }
 
 int main(void) {
-    puts("skipped: several ranks, for there is no MPI here (apt install libopenmpi-dev openmpi-bin)");
+    puts("skipped: several ranks, for there is no MPI here (apt install libopenmpi-dev "
+         "openmpi-bin)");
     const struct CMUnitTest tests[] = {cmocka_unit_test(without_mpi_it_is_one_rank)};
     return cmocka_run_group_tests_name("parallel", tests, make_folder, remove_folder) != 0;
 }
@@ -45,12 +46,17 @@ static const char *golden_model(const char *name) {
 
 static void many_ranks_tell_the_same_story(void **state) {
     (void)state;
-    assert_int_equal(run("'%s/llama' --quiet --temperature 0 --ignore-eos --max-tokens 256 --prompt 'Once upon a time' "
-                         ">one", BUILD), 0);
+    assert_int_equal(run("'%s/llama' --quiet --temperature 0 --ignore-eos --max-tokens 256 "
+                         "--prompt 'Once upon a time' >one",
+                         BUILD),
+                     0);
     static const int counts[] = {1, 2, 3, 6};
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(RANKS(counts[i], "--model '%s' --ignore-eos --max-tokens 256 --prompt 'Once upon a time' >many && "
-                                          "cmp one many", MODEL), 0);
+        assert_int_equal(RANKS(counts[i],
+                               "--model '%s' --ignore-eos --max-tokens 256 --prompt 'Once upon a "
+                               "time' >many && cmp one many",
+                               MODEL),
+                         0);
         assert_string_equal(said, "");
     }
 }
@@ -62,18 +68,22 @@ static void keep_what_was_said(void) { memcpy(one, said, sizeof one); }
 static const struct {
     const char *name;
     int most;
-} models[] = {{"llama1", 4}, {"llama2_70b", 8}, {"llama3", 4}, {"llama31", 4}, {"llama32", 4}, {"dynamic", 4},
-              {"yarn", 4},   {"longrope", 4},   {"biases", 4}};
+} models[] = {{"llama1", 4},  {"llama2_70b", 8}, {"llama3", 4},   {"llama31", 4}, {"llama32", 4},
+              {"dynamic", 4}, {"yarn", 4},       {"longrope", 4}, {"biases", 4}};
 enum { MODELS = sizeof models / sizeof *models };
 
 static void golden_models_go_on_the_same(void **state) {
     (void)state;
     for (int m = 0; m < MODELS; m++) {
-        assert_int_equal(run(OURS " --model '%s' --token-ids 1,5,9 --max-tokens 256", golden_model(models[m].name)), 0);
+        assert_int_equal(run(OURS " --model '%s' --token-ids 1,5,9 --max-tokens 256",
+                             golden_model(models[m].name)),
+                         0);
         keep_what_was_said();
         assert_true(strlen(one) > 20);
         for (int count = 2; count <= models[m].most; count *= 2) {
-            assert_int_equal(RANKS(count, "--model '%s' --token-ids 1,5,9 --max-tokens 256", golden_model(models[m].name)), 0);
+            assert_int_equal(RANKS(count, "--model '%s' --token-ids 1,5,9 --max-tokens 256",
+                                   golden_model(models[m].name)),
+                             0);
             assert_string_equal(said, one);
         }
     }
@@ -84,7 +94,8 @@ static void their_logits_are_transformers(void **state) {
     for (int m = 0; m < MODELS; m++)
         for (int count = 1; count <= models[m].most; count *= 2) {
             const char *model = golden_model(models[m].name);
-            assert_int_equal(RANKS(count, "--model '%s' --compare '%s/expected.safetensors'", model, model), 0);
+            assert_int_equal(
+                RANKS(count, "--model '%s' --compare '%s/expected.safetensors'", model, model), 0);
             assert_said(AT("%d rank", count));
             assert_said(": 0 of 12 x 64 logits wrong");
             printf("%s, %s", models[m].name, said);
@@ -95,15 +106,18 @@ static void their_logits_are_transformers(void **state) {
 static void the_same_seed_draws_the_same_text(void **state) {
     (void)state;
     for (int n = 0; n < 2; n++)
-        assert_int_equal(RANKS(3, "--model '%s' --temperature 1 --seed 5 --ignore-eos --max-tokens 120 --prompt Once "
-                                  ">drawn%d", MODEL, n), 0);
+        assert_int_equal(RANKS(3,
+                               "--model '%s' --temperature 1 --seed 5 --ignore-eos --max-tokens "
+                               "120 --prompt Once >drawn%d",
+                               MODEL, n),
+                         0);
     assert_int_equal(run("cmp drawn0 drawn1"), 0);
 }
 
 static void files_of_other_formats_are_cut_as_well(void **state) {
     (void)state;
-    static const char *const files[] = {ROOT "/tests/golden/gguf/plain.gguf", ROOT "/tests/golden/gguf/mixed.gguf",
-                                        "a.bin"};
+    static const char *const files[] = {ROOT "/tests/golden/gguf/plain.gguf",
+                                        ROOT "/tests/golden/gguf/mixed.gguf", "a.bin"};
     Model model = model_open(golden_model("llama2_70b"));
     write_bin(AT("%s/a.bin", folder), &model);
     model_close(&model);
@@ -122,7 +136,8 @@ static void what_is_counted_is_the_formula(void **state) {
     static const int counts[] = {2, 3, 6};
     for (int i = 0; i < 3; i++) {
         double counted[2], formula[2];
-        assert_int_equal(RANKS(counts[i], "--model '%s' --max-tokens 3 --prompt Once --report", MODEL), 0);
+        assert_int_equal(
+            RANKS(counts[i], "--model '%s' --max-tokens 3 --prompt Once --report", MODEL), 0);
         const char *at = strstr(said, "counted "), *then = strstr(said, "by formula ");
         assert_true(at && then && sscanf(at, "counted %lf %lf", &counted[0], &counted[1]) == 2);
         assert_int_equal(sscanf(then, "by formula %lf %lf", &formula[0], &formula[1]), 2);
@@ -133,9 +148,14 @@ static void what_is_counted_is_the_formula(void **state) {
 /* The lesson shows such a report: those lines of it that are the same everywhere. */
 static void the_lesson_shows_this_report(void **state) {
     (void)state;
-    assert_int_equal(RANKS(3, "--model '%s' --prompt 'Once upon a time' --max-tokens 20 --report >report", MODEL), 0);
-    assert_int_equal(run("sed -e '1,/^$/d' -e '/^== Memory/,$d' report | grep . >now; "
-                         "grep . '%s/tests/golden/parallel.txt' | diff - now", ROOT), 0);
+    assert_int_equal(
+        RANKS(3, "--model '%s' --prompt 'Once upon a time' --max-tokens 20 --report >report",
+              MODEL),
+        0);
+    assert_int_equal(run("sed -e '1,/^$/d' -e '/^== Memory/,$d' report | grep . >now; grep . "
+                         "'%s/tests/golden/parallel.txt' | diff - now",
+                         ROOT),
+                     0);
 }
 
 /* make says what it would run. */
@@ -144,8 +164,10 @@ static void make_parallel_runs_two_or_as_many_as_one_says(void **state) {
     static const char *const asked[] = {"", "RANKS=3"}, *const runs[] = {" -n 2 ", " -n 3 "};
     unsetenv("MAKEFLAGS"); /* of the make that runs the tests */
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(run("make -n -C '%s' -o build/15_tensor_parallel parallel %s | grep mpirun", ROOT, asked[i]),
-                         0);
+        assert_int_equal(
+            run("make -n -C '%s' -o build/15_tensor_parallel parallel %s | grep mpirun", ROOT,
+                asked[i]),
+            0);
         assert_said(runs[i]);
     }
 }
@@ -157,7 +179,8 @@ static void heads_that_do_not_divide_are_refused(void **state) {
     assert_int_equal(RANKS(4, "--model '%s'", MODEL), 1);
     assert_one_clear_line();
     assert_said("error: rank 0: ");
-    assert_said("num_attention_heads 6 and num_key_value_heads 2 cannot be cut for 4 ranks: take 1, 2, 3, 6");
+    assert_said("num_attention_heads 6 and num_key_value_heads 2 cannot be cut for 4 ranks: take "
+                "1, 2, 3, 6");
 }
 
 static void the_rank_that_fails_is_named(void **state) {
@@ -178,11 +201,15 @@ static void the_rank_that_fails_is_named(void **state) {
 static void what_no_rank_can_read_is_said_once(void **state) {
     (void)state;
     static const char *const wishes[][2] = {
-        {"--token-ids 5,1024", "error: rank 0: token 1024 is not in the vocabulary of 1024 (0 to 1023)"},
-        {"--prompt 'Once <pad>'", "error: rank 0: token 1024 is not in the vocabulary of 1024 (0 to 1023)"},
-        {"--token-ids $(seq -s , 700)", "error: rank 0: the prompt's 700 tokens do not fit the model's context of 512"},
+        {"--token-ids 5,1024",
+         "error: rank 0: token 1024 is not in the vocabulary of 1024 (0 to 1023)"},
+        {"--prompt 'Once <pad>'",
+         "error: rank 0: token 1024 is not in the vocabulary of 1024 (0 to 1023)"},
+        {"--token-ids $(seq -s , 700)",
+         "error: rank 0: the prompt's 700 tokens do not fit the model's context of 512"},
         {"--compare /nowhere", "error: rank 0: /nowhere: cannot open it"}};
-    assert_int_equal(run("cp -r '" MODEL "' padded && echo '{\"<pad>\": 1024}' >padded/added_tokens.json"), 0);
+    assert_int_equal(
+        run("cp -r '" MODEL "' padded && echo '{\"<pad>\": 1024}' >padded/added_tokens.json"), 0);
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
         assert_int_equal(RANKS(3, "--model padded %s >printed", wishes[i][0]), 1);
         assert_one_clear_line();
@@ -225,35 +252,52 @@ static void ranks_that_are_not_alike_are_told(void **state) {
 /* On one rank, which needs no mpirun. */
 static void one_rank_writes_and_refuses_as_llama_does(void **state) {
     (void)state;
-    assert_int_equal(run("'" BUILD "/llama' --quiet --temperature 0 --max-tokens 480 --prompt Once >one"), 0);
-    assert_int_equal(run(OURS " --model '" MODEL "' --tokenizer '" MODEL "' --max-tokens 480 --prompt Once >many && "
-                         "cmp one many && wc -c <many"), 0);
+    assert_int_equal(
+        run("'" BUILD "/llama' --quiet --temperature 0 --max-tokens 480 --prompt Once >one"), 0);
+    assert_int_equal(run(OURS
+                         " --model '" MODEL "' --tokenizer '" MODEL
+                         "' --max-tokens 480 --prompt Once >many && cmp one many && wc -c <many"),
+                     0);
     assert_true(atoi(said) > 100 && atoi(said) < 2000); /* the story has ended */
     /* At its first full stop, where generation_config.json names that an end. */
-    assert_int_equal(run("cp -r '" MODEL "' stops && echo '{\"eos_token_id\": 985}' >stops/generation_config.json"), 0);
+    assert_int_equal(run("cp -r '" MODEL
+                         "' stops && echo '{\"eos_token_id\": 985}' >stops/generation_config.json"),
+                     0);
     assert_int_equal(run(OURS " --model stops --prompt 'Once upon a time'"), 0);
     assert_said("Once upon a time there was ");
     assert_null(strchr(said, '.'));
-    assert_int_equal(run(OURS " --model '" MODEL "' --prompt \"$(yes no | head -n 700)\" >stdout"), 1);
+    assert_int_equal(run(OURS " --model '" MODEL "' --prompt \"$(yes no | head -n 700)\" >stdout"),
+                     1);
     assert_one_clear_line();
     assert_said("tokens do not fit the model's context");
-    assert_int_equal(run(OURS " --model '" MODEL "' --tokenizer '" ROOT "/tests/golden/tokenizers/metaspace' "
-                         "--prompt Once --max-tokens 1 >stdout"), 0);
-    assert_string_equal(said, "note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no "
-                              "text\n");
-    assert_int_equal(run(OURS " --model '%s' --tokenizer '" MODEL "' >stdout", golden_model("llama1")), 1);
+    assert_int_equal(
+        run(OURS " --model '" MODEL "' --tokenizer '" ROOT
+                 "/tests/golden/tokenizers/metaspace' --prompt Once --max-tokens 1 >stdout"),
+        0);
+    assert_string_equal(
+        said,
+        "note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no text\n");
+    assert_int_equal(
+        run(OURS " --model '%s' --tokenizer '" MODEL "' >stdout", golden_model("llama1")), 1);
     assert_one_clear_line();
-    assert_said("the model has a vocabulary of 64 tokens and the tokenizer one of 1024: they do not belong together");
-    static const char *const misuses[] = {"--report --temperature 1", "--token-ids 1 --prompt Once",
-                                          "--temperature 0.0001"}; /* by which a logit might overflow */
+    assert_said("the model has a vocabulary of 64 tokens and the tokenizer one of 1024: they do "
+                "not belong together");
+    static const char *const misuses[] = {
+        "--report --temperature 1", "--token-ids 1 --prompt Once",
+        "--temperature 0.0001"}; /* by which a logit might overflow */
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
         assert_misuse(run(OURS " --model '" MODEL "' %s", misuses[i]));
-    assert_int_equal(run(OURS " --model '%s' --compare '%s/tests/golden/gradients/llama1.safetensors'",
-                         golden_model("llama1"), ROOT), 1);
+    assert_int_equal(run(OURS
+                         " --model '%s' --compare '%s/tests/golden/gradients/llama1.safetensors'",
+                         golden_model("llama1"), ROOT),
+                     1);
     assert_one_clear_line();
     assert_said("is it one of transformers' for this model?");
-    assert_int_equal(run("cp -r '" MODEL "' spoilt && printf '\\377\\377\\377\\377' | dd of=spoilt/model.safetensors "
-                         "bs=1 seek=$(($(wc -c <spoilt/model.safetensors) - 4)) conv=notrunc 2>/dev/null"), 0);
+    assert_int_equal(
+        run("cp -r '" MODEL
+            "' spoilt && printf '\\377\\377\\377\\377' | dd of=spoilt/model.safetensors bs=1 "
+            "seek=$(($(wc -c <spoilt/model.safetensors) - 4)) conv=notrunc 2>/dev/null"),
+        0);
     assert_int_equal(run(OURS " --model spoilt --max-tokens 3 --prompt Once >stdout"), 1);
     assert_one_clear_line();
     assert_said("is no number: are the weights damaged?");
@@ -262,31 +306,39 @@ static void one_rank_writes_and_refuses_as_llama_does(void **state) {
 /* LLVM's OpenMP needs a file of 1 kB to begin with, so a few blocks there are. */
 static void a_full_disk_on_rank_1_is_no_harm(void **state) {
     (void)state;
-    setenv("OMPI_MCA_btl", "self,tcp", 1); /* Open MPI's own shared memory is a file, too, and would be too large */
+    setenv("OMPI_MCA_btl", "self,tcp",
+           1); /* Open MPI's own shared memory is a file, too, and would be too large */
     setenv("PMIX_MCA_gds", "hash", 1);
     assert_int_equal(two(AT("--model '%s' --max-tokens 9 --prompt Once", MODEL),
-                         "sh -c 'ulimit -f 8; exec \"$0\" \"$@\"' " OURS, AT("--model '%s' --max-tokens 9", MODEL)), 0);
-    unsetenv("OMPI_MCA_btl"), unsetenv("PMIX_MCA_gds");
+                         "sh -c 'ulimit -f 8; exec \"$0\" \"$@\"' " OURS,
+                         AT("--model '%s' --max-tokens 9", MODEL)),
+                     0);
+    unsetenv("OMPI_MCA_btl");
+    unsetenv("PMIX_MCA_gds");
     assert_said("Once upon a time");
 }
 
 /* The course's own model, with a context so long that it still writes when the signal comes. */
 static void make_an_endless_model(void) {
-    run("mkdir -p model; ln -sf '" MODEL "'/* model; rm model/config.json; "
-        "sed 's/\"max_position_embeddings\": .*,/\"max_position_embeddings\": 30000,/' '" MODEL
-        "/config.json' >model/config.json");
+    run("mkdir -p model; ln -sf '" MODEL
+        "'/* model; rm model/config.json; sed 's/\"max_position_embeddings\": "
+        ".*,/\"max_position_embeddings\": 30000,/' '" MODEL "/config.json' >model/config.json");
 }
 
 /* Starts three ranks, and sends a signal to what the shell's words find. All must be gone soon. */
 static void assert_ends_soon(const char *whom, const char *words) {
     make_an_endless_model();
     const char *begun = "for i in $(seq 600); do [ -s story ] && break; sleep 0.1; done";
-    run("rm -f story; " MPIRUN " -n 3 " OURS " --model $PWD/model --ignore-eos --max-tokens 29000 --prompt Once "
-        ">story 2>last & %s; sleep 0.2; %s; wait $!; echo $? >status", begun, whom);
+    run("rm -f story; " MPIRUN " -n 3 " OURS
+        " --model $PWD/model --ignore-eos --max-tokens 29000 --prompt Once >story 2>last & %s; "
+        "sleep 0.2; %s; wait $!; echo $? >status",
+        begun, whom);
     double start = seconds();
     int left;
-    do left = run("ps -eo args | grep -F \"$PWD/model\" | grep -v grep | wc -l"), left = atoi(said);
-    while (left > 0 && seconds() - start < 5);
+    do {
+        left = run("ps -eo args | grep -F \"$PWD/model\" | grep -v grep | wc -l");
+        left = atoi(said);
+    } while (left > 0 && seconds() - start < 5);
     assert_int_equal(left, 0);
     run("cat status");
     assert_int_not_equal(atoi(said), 0);
@@ -297,15 +349,17 @@ static void assert_ends_soon(const char *whom, const char *words) {
 
 static void a_rank_that_dies_ends_them_all(void **state) {
     (void)state;
-    assert_ends_soon("kill -9 $(ps -eo pid,args | grep -F \"$PWD/model\" | grep -v 'grep\\|mpirun' | sed -n 2p | awk "
-                     "'{print $1}')", ": it has died: killed, or crashed");
+    assert_ends_soon("kill -9 $(ps -eo pid,args | grep -F \"$PWD/model\" | grep -v 'grep\\|mpirun' "
+                     "| sed -n 2p | awk '{print $1}')",
+                     ": it has died: killed, or crashed");
     assert_said("error: rank ");
 }
 
 static void control_c_ends_them_all(void **state) {
     (void)state;
-    assert_ends_soon("kill -INT $(ps -eo pid,args | grep -F \"$PWD/model\" | grep mpirun | grep -v grep | head -1 | "
-                     "awk '{print $1}')", "error: rank 0: told to end: by Ctrl-C");
+    assert_ends_soon("kill -INT $(ps -eo pid,args | grep -F \"$PWD/model\" | grep mpirun | grep -v "
+                     "grep | head -1 | awk '{print $1}')",
+                     "error: rank 0: told to end: by Ctrl-C");
 }
 
 int main(void) {
@@ -313,20 +367,29 @@ int main(void) {
     /* Who asked for memory is found behind MPI's own functions, too. */
     setenv("ASAN_OPTIONS", "fast_unwind_on_malloc=0", 1);
     setenv("OMP_NUM_THREADS", "1", 1);
-    /* libevent, which mpirun uses, may otherwise warn of a file that it has closed itself, as it ends. */
+    /* libevent, which mpirun uses, may otherwise warn of a file that it has closed itself, as it
+     * ends. */
     setenv("EVENT_NOEPOLL", "1", 1);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1), setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_ranks_tell_the_same_story), cmocka_unit_test(golden_models_go_on_the_same),
-        cmocka_unit_test(their_logits_are_transformers), cmocka_unit_test(the_same_seed_draws_the_same_text),
-        cmocka_unit_test(files_of_other_formats_are_cut_as_well), cmocka_unit_test(what_is_counted_is_the_formula),
-        cmocka_unit_test(the_lesson_shows_this_report), cmocka_unit_test(make_parallel_runs_two_or_as_many_as_one_says),
+        cmocka_unit_test(many_ranks_tell_the_same_story),
+        cmocka_unit_test(golden_models_go_on_the_same),
+        cmocka_unit_test(their_logits_are_transformers),
+        cmocka_unit_test(the_same_seed_draws_the_same_text),
+        cmocka_unit_test(files_of_other_formats_are_cut_as_well),
+        cmocka_unit_test(what_is_counted_is_the_formula),
+        cmocka_unit_test(the_lesson_shows_this_report),
+        cmocka_unit_test(make_parallel_runs_two_or_as_many_as_one_says),
         cmocka_unit_test(heads_that_do_not_divide_are_refused),
-        cmocka_unit_test(the_rank_that_fails_is_named), cmocka_unit_test(what_no_rank_can_read_is_said_once),
-        cmocka_unit_test(ranks_that_are_asked_for_help_end_well), cmocka_unit_test(ranks_that_are_not_alike_are_told),
+        cmocka_unit_test(the_rank_that_fails_is_named),
+        cmocka_unit_test(what_no_rank_can_read_is_said_once),
+        cmocka_unit_test(ranks_that_are_asked_for_help_end_well),
+        cmocka_unit_test(ranks_that_are_not_alike_are_told),
         cmocka_unit_test(without_a_model_they_show_the_lesson),
         cmocka_unit_test(one_rank_writes_and_refuses_as_llama_does),
-        cmocka_unit_test(a_full_disk_on_rank_1_is_no_harm), cmocka_unit_test(a_rank_that_dies_ends_them_all),
+        cmocka_unit_test(a_full_disk_on_rank_1_is_no_harm),
+        cmocka_unit_test(a_rank_that_dies_ends_them_all),
         cmocka_unit_test(control_c_ends_them_all),
     };
     return cmocka_run_group_tests_name("parallel", tests, make_folder, remove_folder) != 0;

@@ -1,6 +1,6 @@
-/* The programs as a stranger meets them: --help, absurd flags, broken files, the workbench's round trips.
- * A good run exits 0; a bad one exits 1 with one clear line on stderr and leaves no file behind; a command line that
- * makes no sense exits 2. */
+/* The programs as a stranger meets them: --help, absurd flags, broken files, the workbench's round
+ * trips. A good run exits 0; a bad one exits 1 with one clear line on stderr and leaves no file
+ * behind; a command line that makes no sense exits 2. */
 #include "common/console.h"
 #include "common/error.h"
 #include "common/golden.h"
@@ -31,7 +31,8 @@ static void every_program_helps_and_refuses(void **state) {
         assert_said("--help");
         assert_int_equal(run("'%s/%s' -h", BUILD, program), 0);
         assert_said("usage: ");
-        bool draws = strchr("01", program[0]) && strstr(said, "--data"); /* a chapter's begins with its number */
+        bool draws = strchr("01", program[0]) &&
+                     strstr(said, "--data"); /* a chapter's begins with its number */
         assert_misuse(run("'%s/%s' --no-such-flag", BUILD, program));
         assert_said("--no-such-flag");
         assert_int_equal(run("'%s/%s' --help >/dev/full", BUILD, program), 1);
@@ -49,8 +50,8 @@ static void every_program_helps_and_refuses(void **state) {
     }
 }
 
-/* An argument is the next word, or stands behind a =. The next word may begin with any sign, but it is no option that
- * is asked for. */
+/* An argument is the next word, or stands behind a =. The next word may begin with any sign, but it
+ * is no option that is asked for. */
 static void an_argument_is_the_next_word_or_behind_a_sign(void **state) {
     (void)state;
     static const struct {
@@ -63,7 +64,8 @@ static void an_argument_is_the_next_word_or_behind_a_sign(void **state) {
         {"--encode -1", NULL},
         {"--encode=--info", NULL},
         {"--encode --wool", NULL},
-        {"--encode --info", "--encode needs its TEXT, and --info is an option: --encode=--info is for who means that"},
+        {"--encode --info",
+         "--encode needs its TEXT, and --info is an option: --encode=--info is for who means that"},
         {"--encode --pieces=no", "--encode needs its TEXT, and --pieces=no is an option"},
         {"--encode --help", "--encode needs its TEXT, and --help is an option"},
         {"--encode", "--encode needs its TEXT"},
@@ -74,23 +76,27 @@ static void an_argument_is_the_next_word_or_behind_a_sign(void **state) {
         {"-encode=the", "-encode=the is not understood"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int status = run("'%s/tokenize' --model='" ROOT "/tests/golden/tokenizers/tiktoken' %s", BUILD,
-                         cases[i].words);
-        if (cases[i].said) assert_misuse(status), assert_said(cases[i].said);
-        else assert_int_equal(status, 0);
+        int status = run("'%s/tokenize' --model='" ROOT "/tests/golden/tokenizers/tiktoken' %s",
+                         BUILD, cases[i].words);
+        if (cases[i].said) {
+            assert_misuse(status);
+            assert_said(cases[i].said);
+        } else assert_int_equal(status, 0);
     }
 }
 
 /* What is wrong is said behind a word, however long that is. */
 static void an_endless_word_does_not_hide_what_is_wrong(void **state) {
     (void)state;
-    assert_misuse(run("'%s/llama' --max-tokens \"$(head -c 100000 /dev/zero | tr '\\0' 9)\"", BUILD));
+    assert_misuse(
+        run("'%s/llama' --max-tokens \"$(head -c 100000 /dev/zero | tr '\\0' 9)\"", BUILD));
     assert_said("error: --max-tokens 99999");
     assert_said("9999 … 9999");
     assert_said("99999: a whole number from 0 to 2147483647 is needed\n");
 }
 
-/* A file that is opened must not get the number of the standard output, or what is printed would end in it. */
+/* A file that is opened must not get the number of the standard output, or what is printed would
+ * end in it. */
 static void a_closed_stream_is_not_taken_by_a_file(void **state) {
     (void)state;
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
@@ -142,14 +148,16 @@ static void what_is_exported_can_be_answered(void **state) {
     safetensors_save(path, 1, outputs, 0, NULL); /* all others are missing now */
     assert_int_equal(run("'%s/verify' rms_norm --check-outputs outputs.safetensors", BUILD), 1);
     assert_said("no output of this name was handed over");
-    assert_int_equal(run("'%s/verify' rms_norm --check-outputs outputs.safetensors --case by_hand", BUILD), 0);
-    assert_int_equal(run("'%s/verify' rms_norm --check-outputs outputs.safetensors --case by_foot", BUILD), 1);
+    assert_int_equal(
+        run("'%s/verify' rms_norm --check-outputs outputs.safetensors --case by_hand", BUILD), 0);
+    assert_int_equal(
+        run("'%s/verify' rms_norm --check-outputs outputs.safetensors --case by_foot", BUILD), 1);
     outputs[0].name = "by_hand/out";
     safetensors_save(path, 1, outputs, 0, NULL);
     assert_int_equal(run("'%s/verify' rms_norm --check-outputs outputs.safetensors", BUILD), 1);
     assert_one_clear_line();
-    assert_said("outputs.safetensors: it has by_hand/out, and a tensor is to be named as its case is: "
-                "build/verify rms_norm --list names them");
+    assert_said("outputs.safetensors: it has by_hand/out, and a tensor is to be named as its case "
+                "is: build/verify rms_norm --list names them");
     golden_close(&golden);
 }
 
@@ -166,8 +174,8 @@ static void a_npy_file_answers_one_case(void **state) {
     (void)state;
     Golden golden = golden_open("rms_norm");
     const Tensor *expected = &golden_case(&golden, "by_hand")->expected;
-    write_npy("good.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4), }\n", expected->data,
-              tensor_bytes(expected));
+    write_npy("good.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4), }\n",
+              expected->data, tensor_bytes(expected));
     assert_int_equal(run("'%s/verify' rms_norm --check-outputs good.npy --case by_hand", BUILD), 0);
     assert_said("1 of 1 cases pass");
 
@@ -177,19 +185,21 @@ static void a_npy_file_answers_one_case(void **state) {
         {"{'descr': '<f4', 'fortran_order': True, 'shape': (1, 4), }\n", "Fortran order"},
         {"{'descr': '<i4', 'fortran_order': False, 'shape': (1, 4), }\n", "<i4"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 5), }\n", "bytes of data"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }\n", "larger than the file"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }\n",
+         "larger than the file"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4}\n", "cannot be read"},
         {"{'descr': '<f4', 'shape': (1, 4), }\n", "no fortran_order"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape':", "cannot be read"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_npy("bad.npy", bad[i].header, expected->data, tensor_bytes(expected));
-        assert_int_equal(run("'%s/verify' rms_norm --check-outputs bad.npy --case by_hand", BUILD), 1);
+        assert_int_equal(run("'%s/verify' rms_norm --check-outputs bad.npy --case by_hand", BUILD),
+                         1);
         assert_one_clear_line();
         assert_said(bad[i].words);
     }
-    write_npy("flat.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }\n", expected->data,
-              tensor_bytes(expected));
+    write_npy("flat.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }\n",
+              expected->data, tensor_bytes(expected));
     assert_int_equal(run("'%s/verify' rms_norm --check-outputs flat.npy --case by_hand", BUILD), 1);
     assert_said("[4]");
     golden_close(&golden);
@@ -200,9 +210,15 @@ static void bad_requests_get_one_line(void **state) {
     write_text("garbage.safetensors", "this is no tensor file at all");
     write_text("garbage.so", "nor is this a library");
     static const char *const requests[] = {
-        "rms_nrom", "rms_norm --check-outputs nowhere.safetensors", "rms_norm --check-outputs garbage.safetensors",
-        "rms_norm --check-outputs /dev/null", "--check-outputs garbage.safetensors", "rms_norm --library garbage.so",
-        "rms_norm --library nowhere.so", "rms_norm --export-inputs /proc/nowhere/x.safetensors", "--export-inputs x.safetensors",
+        "rms_nrom",
+        "rms_norm --check-outputs nowhere.safetensors",
+        "rms_norm --check-outputs garbage.safetensors",
+        "rms_norm --check-outputs /dev/null",
+        "--check-outputs garbage.safetensors",
+        "rms_norm --library garbage.so",
+        "rms_norm --library nowhere.so",
+        "rms_norm --export-inputs /proc/nowhere/x.safetensors",
+        "--export-inputs x.safetensors",
     };
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         int status = run("'%s/verify' %s", BUILD, requests[i]);
@@ -216,10 +232,11 @@ static void a_zip_of_arrays_is_told(void **state) {
     write_text("outputs.npz", "PK\x03\x04 and what numpy.savez writes");
     assert_int_equal(run("'%s/verify' rms_norm --check-outputs outputs.npz", BUILD), 1);
     assert_one_clear_line();
-    assert_said("outputs.npz: it is a zip file, such as .npz or .pt: save all cases as safetensors, or one as .npy");
+    assert_said("outputs.npz: it is a zip file, such as .npz or .pt: save all cases as "
+                "safetensors, or one as .npy");
 }
 
-/* ------------------------------------------------------------------ make verify, as a reader uses it */
+/* ------------------------------------------------------------- make verify, as a reader uses it */
 
 static const char eps_outside[] =
     "#include <math.h>\n"
@@ -229,29 +246,35 @@ static const char eps_outside[] =
     "        double sum = 0;\n"
     "        for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];\n"
     "        for (int i = 0; i < dim; i++)\n"
-    "            out[r][i] = (float)(x[r][i] / (sqrt(sum / dim) + eps)) * weight[i] + (bias ? bias[i] : 0);\n"
+    "            out[r][i] = (float)(x[r][i] / (sqrt(sum / dim) + eps)) * weight[i] + (bias ? "
+    "bias[i] : 0);\n"
     "    }\n"
     "}\n";
 
 static void a_readers_mistake_is_named(void **state) {
     (void)state;
     write_text("mine.c", eps_outside);
-    assert_int_equal(run("sh '%s/compile.sh' mine.so mine.c && '%s/verify' --library mine.so", BUILD, BUILD), 1);
+    assert_int_equal(
+        run("sh '%s/compile.sh' mine.so mine.c && '%s/verify' --library mine.so", BUILD, BUILD), 1);
     assert_said("epsilon is outside the root");
     assert_int_equal(run("'%s/verify' silu --library mine.so", BUILD), 1);
     assert_one_clear_line();
     assert_said("defines no silu");
 }
 
-#define SILU(name) "void " name "(int n, float *out, const float *x) { for (int i = 0; i < n; i++) out[i] = x[i]; }\n"
+#define SILU(name)                                                                                 \
+    "void " name                                                                                   \
+    "(int n, float *out, const float *x) { for (int i = 0; i < n; i++) out[i] = x[i]; }\n"
 
 /* A kernel that is there, but not by its name. */
 static void a_hidden_kernel_is_told(void **state) {
     (void)state;
     static const char *const sources[][2] = {
-        {"static " SILU("silu"), "defines no kernel of this course: silu is static, or inline, and other files cannot see it"},
+        {"static " SILU("silu"), "defines no kernel of this course: silu is static, or inline, and "
+                                 "other files cannot see it"},
         {SILU("SiLU"), "is SiLU meant as silu? A kernel is found by its name"},
-        {SILU("_Z4siluiPfPKf"), "silu has a C++ name, into which its arguments are mangled. Declare it extern \"C\""},
+        {SILU("_Z4siluiPfPKf"),
+         "silu has a C++ name, into which its arguments are mangled. Declare it extern \"C\""},
         {SILU("my_silu"), "is my_silu meant as silu? A kernel is found by its name"},
         {SILU("other"), "verify --list names the kernels"},
     };
@@ -262,20 +285,27 @@ static void a_hidden_kernel_is_told(void **state) {
         assert_one_clear_line();
         assert_said(sources[s][1]);
     }
-    write_text("hidden.c", "static " SILU("silu") SILU("relu") "float my_sigmoid(float x) { return x; }\n");
-    run("sh '%s/compile.sh' hidden.so -w hidden.c && '%s/verify' --library ./hidden.so", BUILD, BUILD);
-    assert_said("\nNot judged: silu is static, or inline, and other files cannot see it. Remove that word.\n");
+    write_text("hidden.c",
+               "static " SILU("silu") SILU("relu") "float my_sigmoid(float x) { return x; }\n");
+    run("sh '%s/compile.sh' hidden.so -w hidden.c && '%s/verify' --library ./hidden.so", BUILD,
+        BUILD);
+    assert_said("\nNot judged: silu is static, or inline, and other files cannot see it. Remove "
+                "that word.\n");
     assert_null(strstr(said, "sigmoid"));
     write_text("hidden.c", "static " SILU("silu"));
-    run("sh '%s/compile.sh' hidden.so -w hidden.c && '%s/verify' --exercise 02 --library ./hidden.so", BUILD, BUILD);
+    run("sh '%s/compile.sh' hidden.so -w hidden.c && '%s/verify' --exercise 02 --library "
+        "./hidden.so",
+        BUILD, BUILD);
     assert_said("  silu is static, or inline, and other files cannot see it. Remove that word.\n");
 }
 
-/* ------------------------------------------------------------------ make exercise-05, as a reader uses it */
+/* -------------------------------------------------------- make exercise-05, as a reader uses it */
 
-/* Compiles a C file for a chapter's exercise, with every warning an error: its signatures are the headers'. */
+/* Compiles a C file for a chapter's exercise, with every warning an error: its signatures are the
+ * headers'. */
 static void compile_as(const char *library, const char *source) {
-    assert_int_equal(run("sh '%s/compile.sh' %s -Wall -Wextra -Werror '%s'", BUILD, library, source), 0);
+    assert_int_equal(
+        run("sh '%s/compile.sh' %s -Wall -Wextra -Werror '%s'", BUILD, library, source), 0);
 }
 
 static void an_untouched_exercise_is_not_implemented(void **state) {
@@ -283,9 +313,13 @@ static void an_untouched_exercise_is_not_implemented(void **state) {
     const Exercise *exercise;
     for (int e = 0; (exercise = exercise_at(e)); e++) {
         compile_as("exercise.c.so", AT("%s/chapters/%s/exercise.c", ROOT, exercise->chapter));
-        assert_int_equal(run("'%s/verify' --exercise %.2s --library exercise.c.so", BUILD, exercise->chapter), 1);
-        assert_said(AT("Chapter %.2s, exercise.c: 0 of %d tasks solved\n", exercise->chapter, task_count(exercise)));
-        assert_said(AT("Next: write %s in exercise.c, then give the same command again.\n", exercise->tasks[0]));
+        assert_int_equal(
+            run("'%s/verify' --exercise %.2s --library exercise.c.so", BUILD, exercise->chapter),
+            1);
+        assert_said(AT("Chapter %.2s, exercise.c: 0 of %d tasks solved\n", exercise->chapter,
+                       task_count(exercise)));
+        assert_said(AT("Next: write %s in exercise.c, then give the same command again.\n",
+                       exercise->tasks[0]));
         int count = 0;
         for (const char *at = said; (at = strstr(at, "not implemented yet")); at++) count++;
         assert_int_equal(count, task_count(exercise));
@@ -296,7 +330,8 @@ static void an_untouched_exercise_is_not_implemented(void **state) {
     assert_null(strstr(said, "PASS"));
 }
 
-/* The tasks are in the file as they are in the list, and in that order; the last one is the challenge. */
+/* The tasks are in the file as they are in the list, and in that order; the last one is the
+ * challenge. */
 static void an_exercise_asks_for_what_is_judged(void **state) {
     (void)state;
     const Exercise *exercise;
@@ -304,12 +339,16 @@ static void an_exercise_asks_for_what_is_judged(void **state) {
         run("cat '%s/chapters/%s/exercise.c'", ROOT, exercise->chapter);
         const char *at = said;
         for (int t = 0, count = task_count(exercise); t < count; t++) {
-            const char *title = t + 1 < count ? AT("/* Task %d. ", t + 1) : "/* The challenge, without a hint: ";
+            const char *title =
+                t + 1 < count ? AT("/* Task %d. ", t + 1) : "/* The challenge, without a hint: ";
             at = strstr(at, title);
-            if (!at) fail_msg("chapter %s: no \"%s\", or not in its place", exercise->chapter, title);
-            const char *definition = strstr(at, "*/\n"), *named = strstr(at, AT(" %s(", exercise->tasks[t]));
+            if (!at)
+                fail_msg("chapter %s: no \"%s\", or not in its place", exercise->chapter, title);
+            const char *definition = strstr(at, "*/\n"),
+                       *named = strstr(at, AT(" %s(", exercise->tasks[t]));
             if (!named || memchr(definition + 3, '\n', (size_t)(named - definition) - 3))
-                fail_msg("chapter %s: \"%s\" is not %s", exercise->chapter, title, exercise->tasks[t]);
+                fail_msg("chapter %s: \"%s\" is not %s", exercise->chapter, title,
+                         exercise->tasks[t]);
         }
         assert_null(strstr(at + 1, "/* Task"));
     }
@@ -324,17 +363,22 @@ enum { EVERY = 1 };
 /* The chapters' own kernels, as if a reader had written them. */
 static void a_solved_exercise_says_so(void **state) {
     (void)state;
-    assert_int_equal(run("cd '%s/chapters' && sh '%s/compile.sh' %s/solved.c.so -O1 01*/normalization.c "
-                         "02*/activation.c 03*/feed_forward.c 04*/attention.c 05*/rope.c 05*/scaling.c "
-                         "06*/grouped_query.c 07*/kv_cache.c 08*/flash_attention.c 09*/decoder.c "
-                         "10*/bpe_train.c 10*/bpe.c 11*/sampling.c 13*/quantization.c 13*/k_quants.c 15*/shard.c "
-                         "16*/linear_backward.c 16*/activation_backward.c 16*/norms_backward.c 16*/attention_backward.c "
-                         "17*/optimizer.c ../common/linear.c", ROOT, BUILD, folder), 0);
+    assert_int_equal(
+        run("cd '%s/chapters' && sh '%s/compile.sh' %s/solved.c.so -O1 01*/normalization.c "
+            "02*/activation.c 03*/feed_forward.c 04*/attention.c 05*/rope.c 05*/scaling.c "
+            "06*/grouped_query.c 07*/kv_cache.c 08*/flash_attention.c 09*/decoder.c "
+            "10*/bpe_train.c 10*/bpe.c 11*/sampling.c 13*/quantization.c 13*/k_quants.c "
+            "15*/shard.c 16*/linear_backward.c 16*/activation_backward.c 16*/norms_backward.c "
+            "16*/attention_backward.c 17*/optimizer.c ../common/linear.c",
+            ROOT, BUILD, folder),
+        0);
     const Exercise *exercise;
     for (int e = 0; (exercise = exercise_at(e)); e += EVERY) {
         int count = task_count(exercise);
-        assert_int_equal(run("'%s/verify' --exercise %.2s --library solved.c.so", BUILD, exercise->chapter), 0);
-        assert_said(AT("Chapter %.2s, solved.c: %d of %d tasks solved\n", exercise->chapter, count, count));
+        assert_int_equal(
+            run("'%s/verify' --exercise %.2s --library solved.c.so", BUILD, exercise->chapter), 0);
+        assert_said(
+            AT("Chapter %.2s, solved.c: %d of %d tasks solved\n", exercise->chapter, count, count));
         assert_said("All of it is right. ");
         assert_null(strstr(said, "FAIL"));
     }
@@ -344,10 +388,13 @@ static void a_solved_exercise_says_so(void **state) {
 static void the_first_wrong_task_is_reported(void **state) {
     (void)state;
     write_text("mine.c", eps_outside);
-    run("echo 'void batch_norm(int r, int d, float *o, const float *x, const float *w, const float *b, float e) "
-        "{ (void)r, (void)d, (void)o, (void)x, (void)w, (void)b, (void)e, __builtin_trap(); }' >>mine.c");
-    assert_int_equal(run("sh '%s/compile.sh' mine.c.so mine.c && '%s/verify' --exercise 1 --library mine.c.so", BUILD,
-                         BUILD), 1);
+    run("echo 'void batch_norm(int r, int d, float *o, const float *x, const float *w, const float "
+        "*b, float e) { (void)r, (void)d, (void)o, (void)x, (void)w, (void)b, (void)e, "
+        "__builtin_trap(); }' >>mine.c");
+    assert_int_equal(
+        run("sh '%s/compile.sh' mine.c.so mine.c && '%s/verify' --exercise 1 --library mine.c.so",
+            BUILD, BUILD),
+        1);
     assert_said("Chapter 01, mine.c: 0 of 4 tasks solved\n");
     assert_said("crashes ");
     assert_said("epsilon is outside the root");
@@ -355,10 +402,12 @@ static void the_first_wrong_task_is_reported(void **state) {
     assert_null(strstr(said, "Illegal instruction"));
     assert_null(strstr(said, "It calls "));
 
-    assert_int_equal(run("sed 's/(void)out, (void)q, (void)k, (void)v, (void)scores;/softmax(T, S, scores, scores), "
-                         "out[0][0] = q[0][0] + k[0][0] + v[0][0];/' "
-                         "'%s/chapters/04_attention/exercise.c' >calls.c && sh '%s/compile.sh' calls.c.so calls.c && "
-                         "'%s/verify' --exercise 4 --library calls.c.so", ROOT, BUILD, BUILD), 1);
+    assert_int_equal(run("sed 's/(void)out, (void)q, (void)k, (void)v, (void)scores;/softmax(T, S, "
+                         "scores, scores), out[0][0] = q[0][0] + k[0][0] + v[0][0];/' "
+                         "'%s/chapters/04_attention/exercise.c' >calls.c && sh '%s/compile.sh' "
+                         "calls.c.so calls.c && '%s/verify' --exercise 4 --library calls.c.so",
+                         ROOT, BUILD, BUILD),
+                     1);
     assert_said("  It calls softmax, which is not written yet.\n");
     assert_null(strstr(said, "It calls attention_scores"));
     assert_said("Next: mend attention in calls.c, then give the same command again.\n");
@@ -372,38 +421,43 @@ static void the_first_wrong_task_is_reported(void **state) {
 
 static void a_library_that_loads_for_ever_is_given_up(void **state) {
     (void)state;
-    write_text("endless.c",
-               "__attribute__((constructor)) static void loop(void) { for (volatile int i = 0; i == 0;) {} }\n"
+    write_text("endless.c", "__attribute__((constructor)) static void loop(void) { for (volatile "
+                            "int i = 0; i == 0;) {} }\n"
                             "void silu(void) {}\n");
-    assert_int_equal(run("sh '%s/compile.sh' endless.so -w endless.c && '%s/verify' --timeout 1 --library endless.so",
-                         BUILD, BUILD), 1);
+    assert_int_equal(run("sh '%s/compile.sh' endless.so -w endless.c && '%s/verify' --timeout 1 "
+                         "--library endless.so",
+                         BUILD, BUILD),
+                     1);
     assert_one_clear_line();
     assert_said("constructor");
 }
 
 /* A right softmax that does this first. */
-#define SOFTMAX(first)                                                          \
-    "#include <math.h>\n#include <time.h>\n#include <unistd.h>\n"               \
-    "void softmax(int rows, int n, float out[rows][n], const float x[rows][n]) {\n" \
-    "    " first "\n"                                                          \
-    "    for (int r = 0; r < rows; r++) {\n"                                    \
-    "        double most = -INFINITY, sum = 0;\n"                               \
-    "        for (int i = 0; i < n; i++) most = fmax(most, x[r][i]);\n"         \
-    "        for (int i = 0; i < n; i++) sum += exp(x[r][i] - most);\n"         \
-    "        for (int i = 0; i < n; i++) out[r][i] = (float)(exp(x[r][i] - most) / sum);\n" \
-    "    }\n"                                                                   \
+#define SOFTMAX(first)                                                                             \
+    "#include <math.h>\n#include <time.h>\n#include <unistd.h>\n"                                  \
+    "void softmax(int rows, int n, float out[rows][n], const float x[rows][n]) {\n"                \
+    "    " first "\n"                                                                              \
+    "    for (int r = 0; r < rows; r++) {\n"                                                       \
+    "        double most = -INFINITY, sum = 0;\n"                                                  \
+    "        for (int i = 0; i < n; i++) most = fmax(most, x[r][i]);\n"                            \
+    "        for (int i = 0; i < n; i++) sum += exp(x[r][i] - most);\n"                            \
+    "        for (int i = 0; i < n; i++) out[r][i] = (float)(exp(x[r][i] - most) / sum);\n"        \
+    "    }\n"                                                                                      \
     "}\n"
 
 static int verify_for_a_second(const char *source) {
     write_text("slow.c", source);
-    return run("sh '%s/compile.sh' slow.so slow.c && '%s/verify' --timeout 1 --library slow.so", BUILD, BUILD);
+    return run("sh '%s/compile.sh' slow.so slow.c && '%s/verify' --timeout 1 --library slow.so",
+               BUILD, BUILD);
 }
 
-/* Each call comes back in time, but there are many: after three times the limit the other cases are not tried. Who gets
- * less than a fiftieth of a processor is given up on the clock before that, which is as soon. */
+/* Each call comes back in time, but there are many: after three times the limit the other cases are
+ * not tried. Who gets less than a fiftieth of a processor is given up on the clock before that,
+ * which is as soon. */
 static void a_kernel_that_takes_its_time_is_told_so_soon(void **state) {
     (void)state;
-    static const char slow[] = SOFTMAX("for (clock_t end = clock() + CLOCKS_PER_SEC / 10; clock() < end;) {}");
+    static const char slow[] =
+        SOFTMAX("for (clock_t end = clock() + CLOCKS_PER_SEC / 10; clock() < end;) {}");
     assert_int_equal(verify_for_a_second(slow), 1);
     if (!strstr(said, "did not come back within 1 second"))
         assert_said("too slow: the cases before this one took all the time that there is");
@@ -413,15 +467,18 @@ static void a_kernel_that_takes_its_time_is_told_so_soon(void **state) {
 static void a_kernel_too_slow_to_be_timed_may_be_given_more_time(void **state) {
     (void)state;
     write_text("large.c", SOFTMAX("if (rows * n > 1000000) for (volatile int i = 0; !i;) {}"));
-    assert_int_equal(run("sh '%s/compile.sh' large.so large.c && '%s/verify' --timeout 1 --bench --library large.so",
-                         BUILD, BUILD), 0);
+    assert_int_equal(run("sh '%s/compile.sh' large.so large.c && '%s/verify' --timeout 1 --bench "
+                         "--library large.so",
+                         BUILD, BUILD),
+                     0);
     assert_said("softmax did not come back within 1 second: --timeout N gives it more time\n");
 }
 
 /* On a busy machine a kernel waits for the processor, and uses none meanwhile. */
 static void a_kernel_that_has_to_wait_is_not_too_slow(void **state) {
     (void)state;
-    static const char sleepy[] = SOFTMAX("static int calls; if (calls++ == 0 && n == 77) usleep(1100000);");
+    static const char sleepy[] =
+        SOFTMAX("static int calls; if (calls++ == 0 && n == 77) usleep(1100000);");
     assert_int_equal(verify_for_a_second(sleepy), 0);
     assert_said("PASS: 12 of 12 cases pass\n");
 }
@@ -430,8 +487,10 @@ static void a_kernel_that_has_to_wait_is_not_too_slow(void **state) {
 static void a_machine_without_ieee_floats_is_told_at_once(void **state) {
     (void)state;
     unsetenv("MAKEFLAGS"); /* of the make that runs the tests */
-    assert_int_equal(run("make --no-print-directory -C '%s' BUILD=%s/none CPPFLAGS='-U__FLT_MANT_DIG__ "
-                         "-D__FLT_MANT_DIG__=25' %s/none/flags", ROOT, folder, folder), 2);
+    assert_int_equal(run("make --no-print-directory -C '%s' BUILD=%s/none "
+                         "CPPFLAGS='-U__FLT_MANT_DIG__ -D__FLT_MANT_DIG__=25' %s/none/flags",
+                         ROOT, folder, folder),
+                     2);
     *strchr(said, '\n') = '\0';
     assert_said("float must be IEEE binary32");
 }
@@ -443,13 +502,17 @@ int main(void) {
         cmocka_unit_test(a_closed_stream_is_not_taken_by_a_file),
         cmocka_unit_test(an_endless_word_does_not_hide_what_is_wrong),
         cmocka_unit_test(list_names_the_kernels),
-        cmocka_unit_test(what_is_exported_can_be_answered), cmocka_unit_test(a_npy_file_answers_one_case),
-        cmocka_unit_test(bad_requests_get_one_line),       cmocka_unit_test(a_zip_of_arrays_is_told),
+        cmocka_unit_test(what_is_exported_can_be_answered),
+        cmocka_unit_test(a_npy_file_answers_one_case),
+        cmocka_unit_test(bad_requests_get_one_line),
+        cmocka_unit_test(a_zip_of_arrays_is_told),
         cmocka_unit_test(a_readers_mistake_is_named),
         cmocka_unit_test(a_hidden_kernel_is_told),
         cmocka_unit_test(an_untouched_exercise_is_not_implemented),
-        cmocka_unit_test(an_exercise_asks_for_what_is_judged), cmocka_unit_test(a_solved_exercise_says_so),
-        cmocka_unit_test(the_first_wrong_task_is_reported), cmocka_unit_test(a_library_that_loads_for_ever_is_given_up),
+        cmocka_unit_test(an_exercise_asks_for_what_is_judged),
+        cmocka_unit_test(a_solved_exercise_says_so),
+        cmocka_unit_test(the_first_wrong_task_is_reported),
+        cmocka_unit_test(a_library_that_loads_for_ever_is_given_up),
         cmocka_unit_test(a_kernel_that_takes_its_time_is_told_so_soon),
         cmocka_unit_test(a_kernel_too_slow_to_be_timed_may_be_given_more_time),
         cmocka_unit_test(a_kernel_that_has_to_wait_is_not_too_slow),

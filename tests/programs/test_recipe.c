@@ -1,5 +1,6 @@
-/* Chapter 17: what build/train is told, what it is to read and what lies in its folder, wrong in every way: one clear
- * line, and nothing is begun or lost. And what it says of a run: the line, the table, the curve. */
+/* Chapter 17: what build/train is told, what it is to read and what lies in its folder, wrong in
+ * every way: one clear line, and nothing is begun or lost. And what it says of a run: the line, the
+ * table, the curve. */
 #include "17_training/report.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -33,16 +34,19 @@ static void write_text(const char *name, const char *words) {
 
 static void write_tiny(const char *name, const char *more) {
     write_text(name, AT("{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 8, "
-                        "\"intermediate_size\": 8, \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
-                        "\"max_position_embeddings\": 64%s}", more));
+                        "\"intermediate_size\": 8, \"num_hidden_layers\": 1, "
+                        "\"num_attention_heads\": 2, \"max_position_embeddings\": 64%s}",
+                        more));
 }
 
 static int make_files(void **state) {
     if (make_folder(state) != 0) return -1;
     write_text("story.txt", "Mia has a ball. Mia gave the ball to Anna. Anna has the ball.\n");
     write_tiny("tiny.json", "");
-    write_text("words.json", "{\"architectures\": [\"LlamaForCausalLM\"], \"vocab_size\": 64, \"hidden_size\": 8, "
-               "\"intermediate_size\": 8, \"num_hidden_layers\": 1, \"num_attention_heads\": 2}");
+    write_text(
+        "words.json",
+        "{\"architectures\": [\"LlamaForCausalLM\"], \"vocab_size\": 64, \"hidden_size\": 8, "
+        "\"intermediate_size\": 8, \"num_hidden_layers\": 1, \"num_attention_heads\": 2}");
     return run(TRAIN WORDS "--steps 2 --out begun");
 }
 
@@ -59,15 +63,19 @@ static void options_that_make_no_sense_are_named(void **state) {
     static const char *const cases[][2] = {
         {TEXT, "--out DIR is missing"},
         {"--out refused --config tiny.json", "--data FILE is missing"},
-        {"--out refused --config tiny.json " WORDS, "name a --config FILE to begin with random weights, or a --model"},
+        {"--out refused --config tiny.json " WORDS,
+         "name a --config FILE to begin with random weights, or a --model"},
         {"--out refused " TEXT "--loss-after ''", "--loss-after needs a text"},
         {"--out refused " TEXT "--eval-every 3", "--eval-every 3 needs a --eval-data FILE"},
         {"--out refused " TEXT "--prompt Once", "--prompt needs a --sample-every N"},
-        {"--out refused " TEXT "--lr 0.01 --min-lr 0.02", "--min-lr 0.02 is above the --lr of 0.01"},
+        {"--out refused " TEXT "--lr 0.01 --min-lr 0.02",
+         "--min-lr 0.02 is above the --lr of 0.01"},
         {"--out refused " TEXT "--steps 4 --warmup 5", "--warmup 5 is longer than the 4 --steps"},
         {"--out refused " TEXT "--data story.txt:0", "story.txt:0: \"0\" is no share of the data"},
-        {"--out refused " TEXT "--data story.txt:1-2:3", "story.txt:1-2:3: \"1-2\" is no share of the data"},
-        {"--out refused " TEXT "--eval-data story.txt::1e10", "story.txt::1e10: \"1e10\" is no share of the data"},
+        {"--out refused " TEXT "--data story.txt:1-2:3",
+         "story.txt:1-2:3: \"1-2\" is no share of the data"},
+        {"--out refused " TEXT "--eval-data story.txt::1e10",
+         "story.txt::1e10: \"1e10\" is no share of the data"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         assert_misuse(run(TRAIN "%s", cases[i][0]));
@@ -85,26 +93,35 @@ static void what_does_not_fit_is_named(void **state) {
         {"--config . --data story.txt", "--config .: it is a folder: name the config.json in it"},
         {"--model missing --data story.txt", "--model missing: it is no folder"},
         {"--config tiny.json --tokenizer '" STORIES "' --data .",
-         ".: it is a folder: name a text in it, a token file (.safetensors), or - for standard input"},
+         ".: it is a folder: name a text in it, a token file (.safetensors), or - for standard "
+         "input"},
         {TEXT "--warmup 9", "--warmup 9 is longer than the 1 step that the data are enough for"},
-        {TEXT "--eval-data story.txt::2", "--eval-data story.txt::2: it has neither share nor epochs"},
-        {WORDS "--sample-every 1", "--sample-every: there is no tokenizer to write with: --tokenizer DIR"},
+        {TEXT "--eval-data story.txt::2",
+         "--eval-data story.txt::2: it has neither share nor epochs"},
+        {WORDS "--sample-every 1",
+         "--sample-every: there is no tokenizer to write with: --tokenizer DIR"},
         {"--config zero.json --tokenizer '" STORIES "' --data story.txt --batch-size 1",
          "zero.json: initializer_range is 0: it must be a number above 0"},
-        {"--config large.json --tokenizer '" STORIES "' --data story.txt --batch-size 1", "initializer_range is 100"},
+        {"--config large.json --tokenizer '" STORIES "' --data story.txt --batch-size 1",
+         "initializer_range is 100"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         assert_refused_with(run(TRAIN "--out refused %s", cases[i][0]), cases[i][1]);
         if (exists("refused")) fail_msg("%d: %s", (int)i, said);
     }
     /* A path may be as long as the system takes it, and what lies in it has none any more. */
-    assert_refused_with(run(TRAIN TEXT "--out \"$(printf './%%.0s' $(seq 2040))x\""), "/…: the path is too long");
-    assert_refused_with(run(TRAIN "--out refused --tokenizer \"$(printf './%%.0s' $(seq 2045))\" --config tiny.json "
-                            "--data story.txt"), "/…: the path is too long");
+    assert_refused_with(run(TRAIN TEXT "--out \"$(printf './%%.0s' $(seq 2040))x\""),
+                        "/…: the path is too long");
+    assert_refused_with(run(TRAIN "--out refused --tokenizer \"$(printf './%%.0s' $(seq 2045))\" "
+                                  "--config tiny.json --data story.txt"),
+                        "/…: the path is too long");
     assert_refused_with(run(TRAIN "--out refused --config tiny.json --data story.txt --tokenizer "
-                            "\"$(printf './%%.0s' $(seq 2100))\""), "/…: the path is too long");
-    assert_refused_with(run(TRAIN "--out refused --config \"$(printf './%%.0s' $(seq 2100))tiny.json\" "
-                            "--data story.txt"), "/…: the path is too long");
+                                  "\"$(printf './%%.0s' $(seq 2100))\""),
+                        "/…: the path is too long");
+    assert_refused_with(
+        run(TRAIN
+            "--out refused --config \"$(printf './%%.0s' $(seq 2100))tiny.json\" --data story.txt"),
+        "/…: the path is too long");
 }
 
 /* ------------------------------------------------------------------ files of tokens */
@@ -117,12 +134,15 @@ typedef struct {
 static void broken_files_of_tokens_are_named(void **state) {
     (void)state;
     static const int32_t ids[] = {1, 2, 3, 4};
-    static const float broken[] = {1, 2.5f, 3, 4}, negative[] = {1, -2, 3, 4}, ones[] = {1, 1, 1, 1};
-    static const int64_t from_1[] = {1, 3}, backwards[] = {0, 3, 2}, twice[] = {0, 2, 2}, beyond[] = {0, 9};
+    static const float broken[] = {1, 2.5f, 3, 4}, negative[] = {1, -2, 3, 4},
+                       ones[] = {1, 1, 1, 1};
+    static const int64_t from_1[] = {1, 3}, backwards[] = {0, 3, 2}, twice[] = {0, 2, 2},
+                         beyond[] = {0, 9};
     static const int64_t large[] = {1, INT64_C(0x100000001), 3, 4};
     static const float nowhere[] = {0, NAN}, half[] = {0, 1.5f};
 #define IDS(r, ...) {.name = "ids", .dtype = I32, .rank = r, .shape = {__VA_ARGS__}, .data = ids}
-#define BEGINS(n, type, numbers) {.name = "begins", .dtype = type, .rank = 1, .shape = {n}, .data = numbers}
+#define BEGINS(n, type, numbers)                                                                   \
+    { .name = "begins", .dtype = type, .rank = 1, .shape = {n}, .data = numbers }
     const TokenFile cases[] = {
         {"it has no ids, of [tokens] or [documents, tokens]", {BEGINS(2, I64, from_1)}},
         {"it has no ids, of [tokens] or [documents, tokens]", {IDS(3, 1, 2, 2)}},
@@ -134,11 +154,16 @@ static void broken_files_of_tokens_are_named(void **state) {
         {"begins[0] is not 0", {IDS(1, 4), BEGINS(2, I64, from_1)}},
         {"begins[2] is not behind the one before it", {IDS(1, 4), BEGINS(3, I64, backwards)}},
         {"begins[2] is not behind the one before it", {IDS(1, 4), BEGINS(3, I64, twice)}},
-        {"begins[1] is not behind the one before it, or there is no such token", {IDS(1, 4), BEGINS(2, I64, beyond)}},
-        {"begins[1] is not behind the one before it, or there is no such token", {IDS(1, 4), BEGINS(2, F32, nowhere)}},
-        {"begins[1] is not behind the one before it, or there is no such token", {IDS(1, 4), BEGINS(2, F32, half)}},
-        {"token 1 of document 1 is 2.5", {{.name = "ids", .dtype = F32, .rank = 1, .shape = {4}, .data = broken}}},
-        {"token 1 of document 1 is -2", {{.name = "ids", .dtype = F32, .rank = 1, .shape = {4}, .data = negative}}},
+        {"begins[1] is not behind the one before it, or there is no such token",
+         {IDS(1, 4), BEGINS(2, I64, beyond)}},
+        {"begins[1] is not behind the one before it, or there is no such token",
+         {IDS(1, 4), BEGINS(2, F32, nowhere)}},
+        {"begins[1] is not behind the one before it, or there is no such token",
+         {IDS(1, 4), BEGINS(2, F32, half)}},
+        {"token 1 of document 1 is 2.5",
+         {{.name = "ids", .dtype = F32, .rank = 1, .shape = {4}, .data = broken}}},
+        {"token 1 of document 1 is -2",
+         {{.name = "ids", .dtype = F32, .rank = 1, .shape = {4}, .data = negative}}},
         {"token 1 of document 1 is 4294967297",
          {{.name = "ids", .dtype = I64, .rank = 1, .shape = {4}, .data = large}}},
     };
@@ -146,8 +171,8 @@ static void broken_files_of_tokens_are_named(void **state) {
         size_t count = 0;
         while (count < COUNT(cases[i].tensors) && cases[i].tensors[count].name) count++;
         safetensors_save(AT("%s/broken.safetensors", folder), count, cases[i].tensors, 0, NULL);
-        assert_refused_with(run(TRAIN TOKENS "broken.safetensors --out refused"), AT("broken.safetensors: %s",
-                                                                               cases[i].words));
+        assert_refused_with(run(TRAIN TOKENS "broken.safetensors --out refused"),
+                            AT("broken.safetensors: %s", cases[i].words));
         if (exists("refused")) fail_msg("%d: %s", (int)i, said);
     }
 }
@@ -162,16 +187,23 @@ typedef struct {
 } Spoiled;
 
 static void another_type(Tensor *tensor) { tensor->dtype = I32; }
-static void another_rank(Tensor *tensor) { tensor->rank = 2, tensor->shape[1] = 1; }
+static void another_rank(Tensor *tensor) {
+    tensor->rank = 2;
+    tensor->shape[1] = 1;
+}
 static void another_shape(Tensor *tensor) { tensor->shape[1] /= 2; }
 
 static void a_checkpoint_of_others_is_left_alone(void **state) {
     (void)state;
     static const Spoiled cases[] = {
-        {"m/lm_head.weight", NULL, NULL, NULL, "its m/lm_head.weight is missing, and the model's [64, 32]"},
-        {"v/lm_head.weight", NULL, another_shape, NULL, "its v/lm_head.weight is [64, 16], and the model's [64, 32]"},
-        {"model.norm.weight", NULL, another_type, NULL, "it is of a model of another shape: its model.norm.weight is"},
-        {"model.norm.weight", NULL, another_rank, NULL, "its model.norm.weight is [32, 1], and the model's [32]"},
+        {"m/lm_head.weight", NULL, NULL, NULL,
+         "its m/lm_head.weight is missing, and the model's [64, 32]"},
+        {"v/lm_head.weight", NULL, another_shape, NULL,
+         "its v/lm_head.weight is [64, 16], and the model's [64, 32]"},
+        {"model.norm.weight", NULL, another_type, NULL,
+         "it is of a model of another shape: its model.norm.weight is"},
+        {"model.norm.weight", NULL, another_rank, NULL,
+         "its model.norm.weight is [32, 1], and the model's [32]"},
         {NULL, "step", NULL, NULL, "it does not say its step: this program did not write it"},
         {NULL, "step", NULL, "3", "its step is \"3\": this program did not write it"},
         {NULL, "step", NULL, "", "its step is \"\": this program did not write it"},
@@ -199,7 +231,8 @@ static void a_checkpoint_of_others_is_left_alone(void **state) {
         }
         assert_true(count + noted < file.count + file.metadata_count || c->change || c->value);
         assert_int_equal(run("rm -rf spoiled && cp -r begun spoiled"), 0);
-        safetensors_save(AT("%s/spoiled/checkpoint.safetensors", folder), count, tensors, noted, notes);
+        safetensors_save(AT("%s/spoiled/checkpoint.safetensors", folder), count, tensors, noted,
+                         notes);
         assert_refused_with(run(TRAIN WORDS "--steps 2 --resume --out spoiled"), c->words);
         assert_int_equal(run("cmp begun/model.safetensors spoiled/model.safetensors"), 0);
     }
@@ -207,20 +240,24 @@ static void a_checkpoint_of_others_is_left_alone(void **state) {
         notes[n] = file.metadata[n];
         if (strcmp(notes[n].key, "lr") == 0) notes[n].key = "rate";
     }
-    safetensors_save(AT("%s/spoiled/checkpoint.safetensors", folder), file.count, file.tensors, file.metadata_count, notes);
+    safetensors_save(AT("%s/spoiled/checkpoint.safetensors", folder), file.count, file.tensors,
+                     file.metadata_count, notes);
     assert_int_equal(run(TRAIN WORDS "--steps 2 --resume --out spoiled"), 0);
     memcpy(tensors, file.tensors, file.count * sizeof *tensors);
-    tensors[file.count] = file.tensors[0], tensors[file.count].name = "one_more";
-    safetensors_save(AT("%s/spoiled/checkpoint.safetensors", folder), file.count + 1, tensors, file.metadata_count,
-                     file.metadata);
-    assert_refused_with(run(TRAIN WORDS "--steps 2 --resume --out spoiled"), "it has 1 tensors more");
+    tensors[file.count] = file.tensors[0];
+    tensors[file.count].name = "one_more";
+    safetensors_save(AT("%s/spoiled/checkpoint.safetensors", folder), file.count + 1, tensors,
+                     file.metadata_count, file.metadata);
+    assert_refused_with(run(TRAIN WORDS "--steps 2 --resume --out spoiled"),
+                        "it has 1 tensors more");
     safetensors_close(&file);
 }
 
 static void a_folder_of_others_is_left_alone(void **state) {
     (void)state;
     assert_int_equal(run("mkdir sharded && touch sharded/model.safetensors.index.json"), 0);
-    assert_refused_with(run(TRAIN WORDS "--out sharded"), "a model lies there that no run of this program began");
+    assert_refused_with(run(TRAIN WORDS "--out sharded"),
+                        "a model lies there that no run of this program began");
     assert_int_equal(run("ls sharded"), 0);
     assert_string_equal(strchr(said, 'm'), "model.safetensors.index.json\n");
     assert_int_equal(run("mkdir -p odd/log.csv"), 0);
@@ -233,10 +270,13 @@ static void a_folder_of_others_is_left_alone(void **state) {
 /* What a killed run had begun to write goes, what is not its own stays. */
 static void only_what_it_wrote_is_removed(void **state) {
     (void)state;
-    assert_int_equal(run("cp -r begun left; cd left; touch model.safetensors.tmp-1-0 log.csv.tmp-1-0 "
-                         "config.json.tmp-1-0 notes.tmp-1-0; rm model.safetensors log.csv"), 0);
+    assert_int_equal(
+        run("cp -r begun left; cd left; touch model.safetensors.tmp-1-0 log.csv.tmp-1-0 "
+            "config.json.tmp-1-0 notes.tmp-1-0; rm model.safetensors log.csv"),
+        0);
     assert_int_equal(run(TRAIN WORDS "--steps 2 --resume --out left"), 0);
-    assert_said("step 2 was the last: --model left and another --out begin with what it has learned\n");
+    assert_said(
+        "step 2 was the last: --model left and another --out begin with what it has learned\n");
     assert_int_equal(run("cmp left/model.safetensors begun/model.safetensors"), 0);
     assert_int_equal(run("cd left && ls *.tmp-*"), 0);
     assert_string_equal(said, "notes.tmp-1-0\n");
@@ -245,18 +285,23 @@ static void only_what_it_wrote_is_removed(void **state) {
 /* What transformers needs is in its config.json, be it in that which it was made from or not. */
 static void its_config_says_what_others_need(void **state) {
     (void)state;
-    assert_int_equal(run(TRAIN "--config words.json --data '" GOLDEN "/run/words.safetensors' --seq-len 24 --batch-size 1 "
-                         "--steps 1 --out said"), 0);
-    assert_int_equal(run("grep -c '\"model_type\": \"llama\"\\|\"dtype\": \"float32\"' said/config.json"), 0);
+    assert_int_equal(
+        run(TRAIN "--config words.json --data '" GOLDEN
+                  "/run/words.safetensors' --seq-len 24 --batch-size 1 --steps 1 --out said"),
+        0);
+    assert_int_equal(
+        run("grep -c '\"model_type\": \"llama\"\\|\"dtype\": \"float32\"' said/config.json"), 0);
     assert_string_equal(said, "2\n");
     assert_int_equal(run(TRAIN TEXT "--steps 1 --out said_too"), 0);
-    assert_int_equal(run("grep -c 'LlamaForCausalLM\\|\"[be]os_token_id\": [12]' said_too/config.json"), 0);
+    assert_int_equal(
+        run("grep -c 'LlamaForCausalLM\\|\"[be]os_token_id\": [12]' said_too/config.json"), 0);
     assert_string_equal(said, "3\n");
 }
 
 /* ------------------------------------------------------------------ what it says */
 
-/* The table is a line for each step; those of steps that are done again, and one that is torn, are taken out. */
+/* The table is a line for each step; those of steps that are done again, and one that is torn, are
+ * taken out. */
 static void the_table_has_each_step_once(void **state) {
     (void)state;
     size_t length;
@@ -265,14 +310,17 @@ static void the_table_has_each_step_once(void **state) {
     char *whole = file_read(AT("%s/begun/log.csv", folder), &length);
     char *mended = file_read(AT("%s/torn/log.csv", folder), &length);
     assert_string_equal(mended, whole);
-    free(whole), free(mended);
+    free(whole);
+    free(mended);
 }
 
 /* The table grows beyond what the disk takes. */
 static void a_full_disk_is_no_secret(void **state) {
     (void)state;
-    assert_int_equal(run("ulimit -f 16; " TRAIN "--config words.json --data '" GOLDEN "/run/words.safetensors' "
-                         "--seq-len 24 --batch-size 1 --threads 1 --steps 3000 --save-every 3000 --out full 2>why"), 1);
+    assert_int_equal(run("ulimit -f 16; " TRAIN "--config words.json --data '" GOLDEN
+                         "/run/words.safetensors' --seq-len 24 --batch-size 1 --threads 1 --steps "
+                         "3000 --save-every 3000 --out full 2>why"),
+                     1);
     assert_int_equal(run("tail -n 1 why | tr '\\r' '\\n' | tail -n 1"), 0);
     assert_said("cannot write full/log.csv: File too large; the last checkpoint is whole");
     assert_false(exists("full/model.safetensors"));
@@ -284,9 +332,15 @@ static void time_that_is_left_is_told_in_its_unit(void **state) {
         int steps;
         const char *left;
     } cases[] = {{80, "70 s left"}, {600, "10 min left"}, {36010, "10.0 h left"}};
-    for (size_t i = 0; i < COUNT(cases); i++) { /* a step a second; 1000 operations of 4000 that were possible */
-        const Report report = {.steps = cases[i].steps, .tokens = 50, .operations = 1000, .measuring = 1,
-                               .multiplied = 4000, .done = 10, .seconds = 10};
+    for (size_t i = 0; i < COUNT(cases);
+         i++) { /* a step a second; 1000 operations of 4000 that were possible */
+        const Report report = {.steps = cases[i].steps,
+                               .tokens = 50,
+                               .operations = 1000,
+                               .measuring = 1,
+                               .multiplied = 4000,
+                               .done = 10,
+                               .seconds = 10};
         const Row row = {.step = 10, .loss = 2, .validation = i == 1 ? 3 : NAN};
         char line[256];
         fflush(stdout);
@@ -295,28 +349,35 @@ static void time_that_is_left_is_told_in_its_unit(void **state) {
         report_line(&report, &row);
         rewind(stdout);
         line[fread(line, 1, sizeof line - 1, stdout)] = '\0';
-        dup2(terminal, STDOUT_FILENO), close(terminal);
-        snprintf(said, sizeof said, "step 10 of %d   loss 2.0000   50 tokens a second, 25 %% of FMA peak   %s%s\n",
+        dup2(terminal, STDOUT_FILENO);
+        close(terminal);
+        snprintf(said, sizeof said,
+                 "step 10 of %d   loss 2.0000   50 tokens a second, 25 %% of FMA peak   %s%s\n",
                  cases[i].steps, cases[i].left, i == 1 ? "   validation 3.0000" : "");
         assert_string_equal(line, said);
     }
 }
 
-/* gnuplot is asked twice, and a quote in a path stays one. Where there is none, or it cannot, a note says so. */
+/* gnuplot is asked twice, and a quote in a path stays one. Where there is none, or it cannot, a
+ * note says so. */
 static void the_loss_is_drawn_where_it_can_be(void **state) {
     (void)state;
-    assert_int_equal(run("mkdir bin && printf '#!/bin/sh\\nprintf \"%%%%s\\\\n\" \"$@\" >>asked\\n' >bin/gnuplot "
-                         "&& chmod +x bin/gnuplot"), 0);
+    assert_int_equal(run("mkdir bin && printf '#!/bin/sh\\nprintf \"%%%%s\\\\n\" \"$@\" "
+                         ">>asked\\n' >bin/gnuplot && chmod +x bin/gnuplot"),
+                     0);
     assert_int_equal(run("cp -r begun \"it's\"; PATH=\"$PWD/bin:$PATH\" " TRAIN WORDS
-                         "--steps 2 --plot --resume --out \"it's\""), 0);
+                         "--steps 2 --plot --resume --out \"it's\""),
+                     0);
     assert_null(strstr(said, "note: "));
     assert_int_equal(run("cat asked"), 0);
     assert_said("\ndata='it''s/log.csv'\n");
     assert_said("\noutput='it''s/loss.svg'\n" ROOT "/chapters/17_training/loss.gp\n");
     assert_said("\npreview=1\n" ROOT "/chapters/17_training/loss.gp\n");
     assert_null(strstr(said, "validation=1"));
-    assert_int_equal(run("PATH=\"$PWD/bin:$PATH\" " TRAIN WORDS "--steps 1 --plot --eval-data '" GOLDEN
-                         "/run/words.safetensors' --out valid"), 0);
+    assert_int_equal(run("PATH=\"$PWD/bin:$PATH\" " TRAIN WORDS
+                         "--steps 1 --plot --eval-data '" GOLDEN
+                         "/run/words.safetensors' --out valid"),
+                     0);
     assert_int_equal(run("grep -c validation=1 asked"), 0);
     static const char *const paths[] = {
         "$PWD/bin:$PATH",
@@ -326,7 +387,8 @@ static void the_loss_is_drawn_where_it_can_be(void **state) {
     };
     assert_int_equal(run("printf '#!/bin/sh\\nexit 3\\n' >bin/gnuplot"), 0);
     for (size_t i = 0; i < COUNT(paths); i++) {
-        assert_int_equal(run("PATH=\"%s\" " TRAIN WORDS "--steps 2 --plot --resume --out begun", paths[i]), 0);
+        assert_int_equal(
+            run("PATH=\"%s\" " TRAIN WORDS "--steps 2 --plot --resume --out begun", paths[i]), 0);
         assert_said("note: the loss was not drawn: gnuplot is missing, or could not");
     }
 }

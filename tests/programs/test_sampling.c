@@ -1,4 +1,5 @@
-/* Which token is chosen: argmax(), multinomial() and sample(). The samplers have golden values of their own. */
+/* Which token is chosen: argmax(), multinomial() and sample(). The samplers have golden values of
+ * their own. */
 #include "11_generation/sampling.h"
 #include "tests/program.h"
 
@@ -23,11 +24,13 @@ static void a_draw_falls_where_u_lies(void **state) {
     static const struct {
         double u;
         int token;
-    } draws[] = {{0, 0}, {0.12, 0}, {0.13, 2}, {0.4, 2}, {0.62, 2}, {0.63, 3}, {0.74, 3}, {0.76, 4}, {0.9999, 4}};
+    } draws[] = {{0, 0},    {0.12, 0}, {0.13, 2}, {0.4, 2},   {0.62, 2},
+                 {0.63, 3}, {0.74, 3}, {0.76, 4}, {0.9999, 4}};
     for (size_t i = 0; i < sizeof draws / sizeof *draws; i++)
         assert_int_equal(multinomial(V, logits, draws[i].u), draws[i].token);
     /* What cannot be drawn is not drawn, not at the end either; and logits may be large. */
-    assert_int_equal(multinomial(V, (float[V]){-INFINITY, 900, 900, -INFINITY, -INFINITY}, 0.9999999), 2);
+    assert_int_equal(
+        multinomial(V, (float[V]){-INFINITY, 900, 900, -INFINITY, -INFINITY}, 0.9999999), 2);
     assert_int_equal(multinomial(V, (float[V]){-INFINITY, 900, 900, -INFINITY, -INFINITY}, 0.4), 1);
     assert_int_equal(multinomial(V, (float[V]){900, 0, 0, 0, 0}, 1), 0);
 }
@@ -44,13 +47,15 @@ static void each_sampler_is_asked(void **state) {
     (void)state;
     const float logits[V] = {0, 1, 1.2f, 0.9f, -1}, halves[V] = {0, 0.5f, 0.6f, 0.45f, -0.5f};
     const SamplingParams off = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
-    SamplingParams likeliest = off, colder = off, of_one = off, of_few = off, of_much = off, penalty = off, warmer = off;
+    SamplingParams likeliest = off, colder = off, of_one = off, of_few = off, of_much = off,
+                   penalty = off, warmer = off;
     likeliest.temperature = 0;
     colder.temperature = 0.01f;
     of_one.top_k = 1;
     of_few.top_p = 0.01f;
     of_much.min_p = 0.99f;
-    penalty.temperature = 0, penalty.repetition_penalty = 2;
+    penalty.temperature = 0;
+    penalty.repetition_penalty = 2;
     warmer.temperature = 2;
     bool seen[V] = {0};
     for (unsigned long seed = 0; seed < 200; seed++) {
@@ -84,7 +89,8 @@ static void the_temperature_comes_first(void **state) {
     (void)state;
     const float logits[V] = {0, 1, 1.2f, 0.9f, -1};
     const SamplingParams both = {.temperature = 0.2f, .top_p = 0.45f, .repetition_penalty = 1};
-    for (unsigned long seed = 0; seed < 200; seed++) assert_int_equal(chosen(both, logits, seed), 2);
+    for (unsigned long seed = 0; seed < 200; seed++)
+        assert_int_equal(chosen(both, logits, seed), 2);
 }
 
 int main(void) {

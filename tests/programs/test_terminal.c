@@ -1,4 +1,5 @@
-/* Programs that somebody sits in front of: what they show on a terminal and nowhere else, and what Ctrl-C does. */
+/* Programs that somebody sits in front of: what they show on a terminal and nowhere else, and what
+ * Ctrl-C does. */
 #include "tests/program.h"
 
 #include <fcntl.h>
@@ -22,18 +23,21 @@ static void start(const char *command) {
     }
     program = fork();
     if (program == 0) {
-        alarm(SECONDS), setsid();
+        alarm(SECONDS);
+        setsid();
         int line = open(ptsname(terminal), O_RDWR);
         ioctl(line, TIOCSCTTY, 0);
-        dup2(line, STDIN_FILENO), dup2(line, STDOUT_FILENO), dup2(line, STDERR_FILENO);
+        dup2(line, STDIN_FILENO);
+        dup2(line, STDOUT_FILENO);
+        dup2(line, STDERR_FILENO);
         if (chdir(folder) == 0) execl("/bin/sh", "sh", "-c", command, NULL);
         _exit(126);
     }
     said[0] = '\0';
 }
 
-/* Whether the words are on the screen before nothing has come for so long; what comes after them is left for the
- * next. */
+/* Whether the words are on the screen before nothing has come for so long; what comes after them is
+ * left for the next. */
 static bool comes(const char *words, int seconds) {
     const char *found;
     while (!(found = strstr(said, words))) {
@@ -54,13 +58,16 @@ static void expect(const char *words) {
     if (!comes(words, SECONDS)) fail_msg("\"%s\" never comes, but\n%s", words, said);
 }
 
-static void type(const char *keys) { assert_int_equal(write(terminal, keys, strlen(keys)), strlen(keys)); }
+static void type(const char *keys) {
+    assert_int_equal(write(terminal, keys, strlen(keys)), strlen(keys));
+}
 
 /* The exit status; -1 if a signal ended it. */
 static int end(void) {
     char rest[4096];
     int status;
-    while (read(terminal, rest, sizeof rest) > 0) {} /* or it would wait for somebody to read */
+    while (read(terminal, rest, sizeof rest) > 0) {
+    } /* or it would wait for somebody to read */
     assert_int_equal(waitpid(program, &status, 0), program);
     close(terminal);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -89,7 +96,8 @@ static void a_conversation_has_a_prompt(void **state) {
 
 static void progress_is_shown(void **state) {
     (void)state;
-    assert_int_equal(run("for i in 1 2 3 4; do echo Once upon a time there was a fox.; done >text"), 0);
+    assert_int_equal(run("for i in 1 2 3 4; do echo Once upon a time there was a fox.; done >text"),
+                     0);
     start("exec '" BUILD "/llama' --perplexity text --ctx-size 9");
     expect("\r[#");
     expect(" of 43 tokens, perplexity "); /* so far */
@@ -110,8 +118,9 @@ static void progress_is_shown(void **state) {
 static void a_long_step_says_how_long_it_is(void **state) {
     (void)state;
     assert_int_equal(run("echo Once upon a time there was a fox. >fox"), 0);
-    start("exec '" BUILD "/train' --model '" ROOT "/common/stories/model' --data fox::3 --out trained "
-          "--steps 1 --batch-size 2 --seq-len 12");
+    start(
+        "exec '" BUILD "/train' --model '" ROOT
+        "/common/stories/model' --data fox::3 --out trained --steps 1 --batch-size 2 --seq-len 12");
     expect("step 1 of 1 at work   a step reads 24 tokens");
     expect("step 1 of 1   loss ");
     assert_int_equal(end(), 0);
@@ -119,8 +128,9 @@ static void a_long_step_says_how_long_it_is(void **state) {
 
 static void pieces_are_coloured(void **state) {
     (void)state;
-    static const char command[] = "'" BUILD "/tokenize' --model '" ROOT "/tests/golden/tokenizers/sentencepiece' "
-                                  "--encode 'the llama' --pieces";
+    static const char command[] =
+        "'" BUILD "/tokenize' --model '" ROOT
+        "/tests/golden/tokenizers/sentencepiece' --encode 'the llama' --pieces";
     start(command);
     expect("\033[30;106m▁the\033[0m\033[30;103m");
     assert_int_equal(end(), 0);
@@ -152,13 +162,18 @@ static void ctrl_c_stops_an_answer(void **state) {
     static char full[1 << 20];
     assert_true(pipe(input) == 0 && pipe(output) == 0);
     fcntl(output[1], F_SETFL, O_NONBLOCK);
-    while (write(output[1], full, sizeof full) > 0) {}
+    while (write(output[1], full, sizeof full) > 0) {
+    }
     fcntl(output[1], F_SETFL, 0);
     pid_t process = fork();
     if (process == 0) {
-        dup2(input[0], STDIN_FILENO), dup2(output[1], STDOUT_FILENO);
-        close(input[1]), close(output[0]), close(output[1]);
-        execl(BUILD "/llama", "llama", "--chat", "--quiet", "--seed", "1", "--threads", "1", "--max-tokens", "3", NULL);
+        dup2(input[0], STDIN_FILENO);
+        dup2(output[1], STDOUT_FILENO);
+        close(input[1]);
+        close(output[0]);
+        close(output[1]);
+        execl(BUILD "/llama", "llama", "--chat", "--quiet", "--seed", "1", "--threads", "1",
+              "--max-tokens", "3", NULL);
         _exit(126);
     }
     close(output[1]);
@@ -167,17 +182,19 @@ static void ctrl_c_stops_an_answer(void **state) {
     kill(process, SIGINT);
     wait_until_it_waits(process, input[0]); /* for the next line */
     close(input[1]);
-    while (read(output[0], full, sizeof full) > 0) {}
+    while (read(output[0], full, sizeof full) > 0) {
+    }
     assert_int_equal(waitpid(process, &status, 0), process);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    close(input[0]), close(output[0]);
+    close(input[0]);
+    close(output[0]);
 }
 #endif
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_conversation_has_a_prompt), cmocka_unit_test(progress_is_shown),
+        cmocka_unit_test(a_conversation_has_a_prompt),     cmocka_unit_test(progress_is_shown),
         cmocka_unit_test(a_long_step_says_how_long_it_is), cmocka_unit_test(pieces_are_coloured),
 #ifdef __linux__
         cmocka_unit_test(ctrl_c_stops_an_answer),

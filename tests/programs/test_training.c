@@ -1,5 +1,6 @@
-/* Chapter 17: the program that trains. A hundred steps beside PyTorch's; killed at any moment and resumed, the same
- * bits; what is read, in which order and shares; and everything that can be wrong. */
+/* Chapter 17: the program that trains. A hundred steps beside PyTorch's; killed at any moment and
+ * resumed, the same bits; what is read, in which order and shares; and everything that can be
+ * wrong. */
 #include "09_decoder/model.h"
 #include "17_training/documents.h"
 #include "17_training/mixture.h"
@@ -24,9 +25,10 @@
 #define STORIES ROOT "/common/stories/model"
 
 /* A small model on two small files, 12 steps of so many sequences. */
-#define STEPS_OF(batch) "'" BUILD "/train' --model '" GOLDEN "/models/llama1' --data '" GOLDEN \
-              "/run/words.safetensors':3 --data '" GOLDEN "/run/answers.safetensors' --seq-len 24 --batch-size " #batch \
-              " --steps 12 --seed 5 "
+#define STEPS_OF(batch)                                                                            \
+    "'" BUILD "/train' --model '" GOLDEN "/models/llama1' --data '" GOLDEN                         \
+    "/run/words.safetensors':3 --data '" GOLDEN                                                    \
+    "/run/answers.safetensors' --seq-len 24 --batch-size " #batch " --steps 12 --seed 5 "
 #define SMALL STEPS_OF(3)
 /* It is at work for so long that it can be stopped in the midst of it. */
 #ifdef EMULATED
@@ -54,8 +56,9 @@ static void write_tokens(const char *name, const int lengths[]) {
         begins[documents] = (int64_t)tokens;
         for (int i = 0; i < lengths[documents]; i++, tokens++) ids[tokens] = (int32_t)tokens;
     }
-    Tensor tensors[] = {{.name = "begins", .dtype = I64, .rank = 1, .shape = {documents}, .data = begins},
-                        {.name = "ids", .dtype = I32, .rank = 1, .shape = {tokens}, .data = ids}};
+    Tensor tensors[] = {
+        {.name = "begins", .dtype = I64, .rank = 1, .shape = {documents}, .data = begins},
+        {.name = "ids", .dtype = I32, .rank = 1, .shape = {tokens}, .data = ids}};
     safetensors_save(AT("%s/%s", folder, name), 2, tensors, 0, NULL);
 }
 
@@ -82,15 +85,16 @@ static void assert_weights_agree(const SafeTensors *golden, const char *path) {
     for (size_t i = 0; i < ours.count; i++) {
         const Tensor *tensor = &ours.tensors[i], *truth = safetensors_find(golden, tensor->name);
         assert_non_null(truth);
-        double *right = tensor_to_double(truth), ulps = strtod(safetensors_metadata(golden,
-                                                                                    AT("ulps/%s", tensor->name)), NULL);
+        double *right = tensor_to_double(truth),
+               ulps = strtod(safetensors_metadata(golden, AT("ulps/%s", tensor->name)), NULL);
         float *got = tensor_to_float(tensor);
         Comparison a = check_within(CHECK_MULTIPLE * ulps + CHECK_ULPS, tensor_count(tensor),
-                                   tensor->shape[tensor->rank - 1], got, right);
+                                    tensor->shape[tensor->rank - 1], got, right);
         if (a.wrong)
-            fail_msg("%s: %zu of %zu differ, by up to %.1f ulps; PyTorch's own float32 by %.1f", tensor->name, a.wrong,
-                     a.count, a.ulps, ulps);
-        free(right), free(got);
+            fail_msg("%s: %zu of %zu differ, by up to %.1f ulps; PyTorch's own float32 by %.1f",
+                     tensor->name, a.wrong, a.count, a.ulps, ulps);
+        free(right);
+        free(got);
     }
     safetensors_close(&ours);
 }
@@ -100,21 +104,23 @@ static const char *data_options(char options[static 2 * PATH], const char *data)
     int length = 0;
     for (const char *at = data; *at; at += *at == ' ') {
         int name = (int)strcspn(at, ":"), weight = (int)strcspn(at + name, " ");
-        length += sprintf(options + length, "--data '" GOLDEN "/run/%.*s.safetensors'%.*s ", name, at, weight,
-                          at + name);
+        length += sprintf(options + length, "--data '" GOLDEN "/run/%.*s.safetensors'%.*s ", name,
+                          at, weight, at + name);
         at += name + weight;
     }
     return options;
 }
 
-#ifdef EMULATED /* takes far longer: two of five runs, and fewer moments, which are other ones each time */
+#ifdef EMULATED /* takes far longer: two of five runs, and fewer moments, which are other ones     \
+                   each time */
 enum { EVERY = 4, KILLS = 3 };
 #else
 enum { EVERY = 1, KILLS = 12 };
 #endif
 
-/* By AdamW; with tokens that count differently, in the order of the files; and by Muon. Each step begins where the
- * roundings of the one before have led: after a hundred the losses are 2e-6 apart, by Muon up to 7e-6. */
+/* By AdamW; with tokens that count differently, in the order of the files; and by Muon. Each step
+ * begins where the roundings of the one before have led: after a hundred the losses are 2e-6 apart,
+ * by Muon up to 7e-6. */
 static void a_hundred_steps_are_pytorch_s(void **state) {
     (void)state;
     static const char *const names[] = {"counted", "llama1", "llama32", "biases", "muon"};
@@ -128,7 +134,8 @@ static void a_hundred_steps_are_pytorch_s(void **state) {
                          safetensors_metadata(&golden, "options"), names[n]);
         if (status) fail_msg("%s", said);
         double losses[STEPS + 1], right;
-        assert_int_equal(read_column(AT("%s/%s/log.csv", folder, names[n]), LOSS, STEPS + 1, losses), STEPS);
+        assert_int_equal(
+            read_column(AT("%s/%s/log.csv", folder, names[n]), LOSS, STEPS + 1, losses), STEPS);
         for (size_t s = 0; s < STEPS; s++) {
             right = tensor_get(safetensors_find(&golden, "losses"), s);
             if (!(fabs(losses[s] / right - 1) < 1e-4))
@@ -144,10 +151,11 @@ static void a_hundred_steps_are_pytorch_s(void **state) {
 static void assert_same_file(const char *one, const char *other) {
     size_t size, other_size;
     char *bytes = file_read(AT("%s/%s", folder, one), &size),
-        *others = file_read(AT("%s/%s", folder, other), &other_size);
+         *others = file_read(AT("%s/%s", folder, other), &other_size);
     assert_int_equal(size, other_size);
     assert_memory_equal(bytes, others, size);
-    free(bytes), free(others);
+    free(bytes);
+    free(others);
 }
 
 /* Weights, m, v and all losses; the clock alone may differ. */
@@ -160,7 +168,8 @@ static void assert_same_run(const char *one, const char *other) {
     assert_int_equal(a.count, b.count);
     for (size_t i = 0; i < a.count; i++)
         assert_memory_equal(a.tensors[i].data, b.tensors[i].data, tensor_bytes(&a.tensors[i]));
-    safetensors_close(&a), safetensors_close(&b);
+    safetensors_close(&a);
+    safetensors_close(&b);
     int rows = read_column(AT("%s/%s/log.csv", folder, one), LOSS, MOST, losses[0]);
     assert_int_equal(rows, read_column(AT("%s/%s/log.csv", folder, other), LOSS, MOST, losses[1]));
     assert_memory_equal(losses[0], losses[1], (size_t)rows * sizeof **losses);
@@ -173,7 +182,8 @@ static pid_t start(const char *command) {
     if (child == 0) {
         setpgid(0, 0);
         signal(SIGINT, SIG_DFL); /* in the background it would be ignored */
-        execl("/bin/sh", "sh", "-c", AT("cd %s && exec >/dev/null 2>&1; exec %s", folder, command), (char *)NULL);
+        execl("/bin/sh", "sh", "-c", AT("cd %s && exec >/dev/null 2>&1; exec %s", folder, command),
+              (char *)NULL);
         _exit(127);
     }
     setpgid(child, child);
@@ -186,8 +196,8 @@ static int end_of(pid_t child) {
     return status;
 }
 
-/* With these options, whole; and killed so many times, or until one was interrupted, each time at another moment, and
- * resumed. */
+/* With these options, whole; and killed so many times, or until one was interrupted, each time at
+ * another moment, and resumed. */
 static void survive(const char *options, const char *whole, const char *killed, int kills) {
     char resumed[2 * PATH];
     snprintf(resumed, sizeof resumed, "%s --save-every 2 --resume --out %s", options, killed);
@@ -218,7 +228,8 @@ static void survive(const char *options, const char *whole, const char *killed, 
 static void killed_at_any_moment_it_gives_the_same_bits(void **state) {
     (void)state;
     survive(SMALL, "whole", "killed", KILLS);
-    survive(SMALL "--muon-lr 0.01 --no-shuffle --save-bf16", "by_muon", "by_muon_killed", KILLS / 3);
+    survive(SMALL "--muon-lr 0.01 --no-shuffle --save-bf16", "by_muon", "by_muon_killed",
+            KILLS / 3);
 }
 
 /* The model is the weights of the checkpoint, rounded; those themselves are not. */
@@ -240,7 +251,8 @@ static void a_model_in_bf16_is_half_as_large(void **state) {
         }
     }
     assert_true(rounded > 10000);
-    safetensors_close(&saved), safetensors_close(&kept);
+    safetensors_close(&saved);
+    safetensors_close(&kept);
     size_t length;
     char *config = file_read(AT("%s/by_muon/config.json", folder), &length);
     assert_non_null(strstr(config, "\"dtype\": \"bfloat16\""));
@@ -250,11 +262,13 @@ static void a_model_in_bf16_is_half_as_large(void **state) {
 /* Other intervals, and a validation, change nothing of the training. */
 static void what_is_only_looked_at_changes_nothing(void **state) {
     (void)state;
-    assert_int_equal(run("%s", SMALL "--save-every 3 --eval-data '" GOLDEN "/run/answers.safetensors' --eval-every 4 --out "
-                         "watched"), 0);
+    assert_int_equal(run("%s", SMALL "--save-every 3 --eval-data '" GOLDEN
+                                     "/run/answers.safetensors' --eval-every 4 --out watched"),
+                     0);
     assert_same_run("whole", "watched");
     double validations[13];
-    assert_int_equal(read_column(AT("%s/watched/log.csv", folder), VALIDATION, 13, validations), 12);
+    assert_int_equal(read_column(AT("%s/watched/log.csv", folder), VALIDATION, 13, validations),
+                     12);
     for (int s = 0; s < 12; s++) assert_int_equal(isnan(validations[s]), (s + 1) % 4 != 0);
     assert_true(validations[11] < validations[3]);
 }
@@ -277,25 +291,34 @@ static void only_the_same_run_is_resumed(void **state) {
         assert_one_clear_line();
         assert_said(others[i][1]);
     }
-    assert_int_equal(run("'" BUILD "/train' --model '" GOLDEN "/models/llama32' --data words.safetensors --seq-len 24 "
-                         "--resume --out whole"), 1);
+    assert_int_equal(
+        run("'" BUILD "/train' --model '" GOLDEN
+            "/models/llama32' --data words.safetensors --seq-len 24 --resume --out whole"),
+        1);
     assert_one_clear_line();
-    assert_said("it is of a model of another shape: its model.layers.0.self_attn.q_proj.weight is [32, 32], and the "
-                "model's [48, 32]");
-    assert_int_equal(run("cp -r '" GOLDEN "/models/llama1' other_epsilon; "
-                         "sed -i 's/\"rms_norm_eps\": [^,]*/\"rms_norm_eps\": 0.5/' other_epsilon/config.json"), 0);
-    assert_int_equal(run("%s --model other_epsilon --data '" GOLDEN "/run/words.safetensors':3 --data '" GOLDEN
-                         "/run/answers.safetensors' %s --resume --out whole", "'" BUILD "/train'",
-                         strstr(SMALL, "--seq-len")), 1);
+    assert_said("it is of a model of another shape: its model.layers.0.self_attn.q_proj.weight is "
+                "[32, 32], and the model's [48, 32]");
+    assert_int_equal(run("cp -r '" GOLDEN
+                         "/models/llama1' other_epsilon; sed -i 's/\"rms_norm_eps\": "
+                         "[^,]*/\"rms_norm_eps\": 0.5/' other_epsilon/config.json"),
+                     0);
+    assert_int_equal(run("%s --model other_epsilon --data '" GOLDEN
+                         "/run/words.safetensors':3 --data '" GOLDEN
+                         "/run/answers.safetensors' %s --resume --out whole",
+                         "'" BUILD "/train'", strstr(SMALL, "--seq-len")),
+                     1);
     assert_one_clear_line();
     assert_said("or another config.json: --resume goes on as it was begun");
-    assert_int_equal(run("cp -r whole noted; "
-                         "sed -i 's/\"step\":\"12\"/\"step\":\"1x\"/' noted/checkpoint.safetensors"), 0);
+    assert_int_equal(run("cp -r whole noted; sed -i 's/\"step\":\"12\"/\"step\":\"1x\"/' "
+                         "noted/checkpoint.safetensors"),
+                     0);
     assert_int_equal(run("%s", SMALL "--resume --out noted"), 1);
     assert_one_clear_line();
     assert_said("noted/checkpoint.safetensors: its step is \"1x\": this program did not write it");
     /* Its disk is away: begun anew, the run would write over what is there. */
-    assert_int_equal(run("cd noted && rm model.safetensors && ln -sf /nowhere/checkpoint checkpoint.safetensors"), 0);
+    assert_int_equal(run("cd noted && rm model.safetensors && ln -sf /nowhere/checkpoint "
+                         "checkpoint.safetensors"),
+                     0);
     assert_int_equal(run("%s", SMALL "--resume --out noted"), 1);
     assert_one_clear_line();
     assert_said("noted/checkpoint.safetensors: it is a link, and what it points to is not there");
@@ -311,7 +334,8 @@ static void mixed_precision_hardly_changes_the_losses(void **state) {
     assert_int_equal(read_column(AT("%s/whole/log.csv", folder), LOSS, STEPS, exact), STEPS);
     assert_int_equal(read_column(AT("%s/mixed/log.csv", folder), LOSS, STEPS, mixed), STEPS);
     for (int s = 0; s < STEPS; s++)
-        if (!(fabs(mixed[s] / exact[s] - 1) < 1e-3)) fail_msg("step %d: %.9g, not %.9g", s + 1, mixed[s], exact[s]);
+        if (!(fabs(mixed[s] / exact[s] - 1) < 1e-3))
+            fail_msg("step %d: %.9g, not %.9g", s + 1, mixed[s], exact[s]);
     assert_true(mixed[STEPS - 1] != exact[STEPS - 1]);
 }
 
@@ -321,7 +345,8 @@ static void other_threads_are_noted(void **state) {
     assert_int_equal(run("%s", SMALL "--threads 1 --resume --out threaded"), 0);
     assert_null(strstr(said, "note:"));
     assert_int_equal(run("%s", SMALL "--threads 2 --resume --out threaded"), 0);
-    assert_said("note: it was saved with --threads 1, and goes on with --threads 2: other bits will come out\n");
+    assert_said("note: it was saved with --threads 1, and goes on with --threads 2: other bits "
+                "will come out\n");
 }
 
 /* ------------------------------------------------------------------ several processes */
@@ -330,8 +355,9 @@ static void other_threads_are_noted(void **state) {
 /* MPI's own libraries leak, and are gone when the leak sanitizer asks for their names. */
 #define SEVERAL "ASAN_OPTIONS=detect_leaks=0 timeout 240 " MPIRUN
 
-/* Each process has a part of the batch: the losses of one with the whole, to rounding, which makes 6e-8 in these few
- * steps. (AdamW divides a gradient by its size. One that is next to nothing would be all rounding: eps keeps it so.) */
+/* Each process has a part of the batch: the losses of one with the whole, to rounding, which makes
+ * 6e-8 in these few steps. (AdamW divides a gradient by its size. One that is next to nothing would
+ * be all rounding: eps keeps it so.) */
 #define SOFT SMALL "--eps 0.0001 "
 static void several_processes_share_a_batch(void **state) {
     (void)state;
@@ -342,15 +368,18 @@ static void several_processes_share_a_batch(void **state) {
     for (int ranks = 2; ranks <= 3; ranks++) {
         if (run(SEVERAL " -n %d %s --out shared%d", ranks, SOFT, ranks)) fail_msg("%s", said);
         /* 2 (n - 1) / n numbers for each weight */
-        assert_said(AT("rank 0 has sent %.2f MB to the others", 2.0 * (ranks - 1) / ranks * 4 * 21664 / 1e6));
-        assert_int_equal(read_column(AT("%s/shared%d/log.csv", folder, ranks), LOSS, STEPS, shared), STEPS);
+        assert_said(AT("rank 0 has sent %.2f MB to the others",
+                       2.0 * (ranks - 1) / ranks * 4 * 21664 / 1e6));
+        assert_int_equal(read_column(AT("%s/shared%d/log.csv", folder, ranks), LOSS, STEPS, shared),
+                         STEPS);
         for (int s = 0; s < STEPS; s++)
             if (!(fabs(shared[s] / whole[s] - 1) < 1e-6))
                 fail_msg("step %d: %.9g, not %.9g", s + 1, shared[s], whole[s]);
     }
     double by_muon[STEPS];
     read_column(AT("%s/by_muon/log.csv", folder), LOSS, STEPS, by_muon);
-    if (run(SEVERAL " -n 2 %s --muon-lr 0.01 --no-shuffle --out shared_by_muon", SMALL)) fail_msg("%s", said);
+    if (run(SEVERAL " -n 2 %s --muon-lr 0.01 --no-shuffle --out shared_by_muon", SMALL))
+        fail_msg("%s", said);
     read_column(AT("%s/shared_by_muon/log.csv", folder), LOSS, STEPS, shared);
     for (int s = 0; s < STEPS; s++)
         if (!(fabs(shared[s] / by_muon[s] - 1) < 1e-6))
@@ -360,9 +389,12 @@ static void several_processes_share_a_batch(void **state) {
     assert_int_equal(run(SEVERAL " -n 2 %s --data - --out shared2_too </dev/null", SMALL), 1);
     assert_one_clear_line();
     assert_said("-: of several ranks only the first has a standard input: name a file");
-    assert_int_equal(run(SEVERAL " -n 1 %s --out apart : -n 1 %s --data '" GOLDEN "/run/words.safetensors' --out apart",
-                         SMALL, SMALL), 1);
-    assert_said("error: rank 1: its --data, its tokenizer or its config.json are not those of rank 0");
+    assert_int_equal(run(SEVERAL " -n 1 %s --out apart : -n 1 %s --data '" GOLDEN
+                                 "/run/words.safetensors' --out apart",
+                         SMALL, SMALL),
+                     1);
+    assert_said(
+        "error: rank 1: its --data, its tokenizer or its config.json are not those of rank 0");
 }
 #endif
 
@@ -371,11 +403,13 @@ static void several_processes_share_a_batch(void **state) {
 static void the_result_is_a_model(void **state) {
     (void)state;
     assert_int_equal(run("'" BUILD "/stories' --count 40 --seed 3 > stories.txt"), 0);
-    write_text("tiny.json", "{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 16, "
-               "\"intermediate_size\": 24, "
-                            "\"num_hidden_layers\": 1, \"num_attention_heads\": 2, \"max_position_embeddings\": 600}");
-    if (run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch-size 1 "
-            "--seq-len 300 --steps 2 --sample-every 1 --prompt 'Once upon' --out model")) fail_msg("%s", said);
+    write_text("tiny.json", "{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": "
+                            "16, \"intermediate_size\": 24, \"num_hidden_layers\": 1, "
+                            "\"num_attention_heads\": 2, \"max_position_embeddings\": 600}");
+    if (run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES
+            "' --data stories.txt --batch-size 1 --seq-len 300 --steps 2 --sample-every 1 --prompt "
+            "'Once upon' --out model"))
+        fail_msg("%s", said);
     assert_said("    Once upon");
     Model model = model_open(AT("%s/model", folder));
     assert_int_equal(model.config.V, 1024);
@@ -383,23 +417,30 @@ static void the_result_is_a_model(void **state) {
     assert_int_equal(model.embed_tokens.dtype, F32);
     model_close(&model);
     assert_int_equal(run("cmp model/tokenizer.model '" STORIES "/tokenizer.model'"), 0);
-    assert_int_equal(run("'" BUILD "/llama' --model model --prompt Once --max-tokens 3 --quiet"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --model model --prompt Once --max-tokens 3 --quiet"),
+                     0);
     /* and a beginning for another run */
-    assert_int_equal(run("'" BUILD "/train' --model model --data - --batch-size 1 --seq-len 300 --steps 1 --out second "
-                         "< stories.txt"), 0);
+    assert_int_equal(run("'" BUILD "/train' --model model --data - --batch-size 1 --seq-len 300 "
+                         "--steps 1 --out second < stories.txt"),
+                     0);
 }
 
-/* Of a model with biases, which have moved: what it writes in training is what llama writes with it. */
+/* Of a model with biases, which have moved: what it writes in training is what llama writes with
+ * it. */
 static void a_sample_is_of_the_model_that_learns(void **state) {
     (void)state;
-    write_text("biased.json", "{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 16, "
+    write_text("biased.json",
+               "{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 16, "
                "\"intermediate_size\": 24, \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
                "\"attention_bias\": true, \"mlp_bias\": true, \"max_position_embeddings\": 600}");
-    if (run("'" BUILD "/train' --config biased.json --tokenizer '" STORIES "' --data stories.txt --batch-size 1 "
-            "--seq-len 300 --steps 3 --lr 0.1 --sample-every 3 --prompt 'Once upon' --out biased")) fail_msg("%s", said);
+    if (run("'" BUILD "/train' --config biased.json --tokenizer '" STORIES
+            "' --data stories.txt --batch-size 1 --seq-len 300 --steps 3 --lr 0.1 --sample-every 3 "
+            "--prompt 'Once upon' --out biased"))
+        fail_msg("%s", said);
     char *sample = xstrndup(said, strlen(said));
-    assert_int_equal(run("'" BUILD "/llama' --model biased --prompt 'Once upon' --max-tokens 120 --temperature 1 --top-p 1 "
-                         "--seed 1 --quiet"), 0);
+    assert_int_equal(run("'" BUILD "/llama' --model biased --prompt 'Once upon' --max-tokens 120 "
+                         "--temperature 1 --top-p 1 --seed 1 --quiet"),
+                     0);
     assert_non_null(strstr(said, "Once upon"));
     if (!strstr(sample, said)) fail_msg("in training:\n%s\nbehind it:\n%s", sample, said);
     free(sample);
@@ -408,7 +449,11 @@ static void a_sample_is_of_the_model_that_learns(void **state) {
 /* ------------------------------------------------------------------ what is read */
 
 static Reading reading(const Tokenizer *tokenizer, int T, bool cut, const char *learn_after) {
-    return (Reading){.tokenizer = tokenizer, .V = 4096, .T = T, .split_documents = cut, .loss_after = learn_after};
+    return (Reading){.tokenizer = tokenizer,
+                     .V = 4096,
+                     .T = T,
+                     .split_documents = cut,
+                     .loss_after = learn_after};
 }
 
 static Mixture mixture_of(const Reading *how, int count, const char *const names[]) {
@@ -418,8 +463,8 @@ static Mixture mixture_of(const Reading *how, int count, const char *const names
     return mixture_open(count, specs, how, 9);
 }
 
-/* Every token but a document's first is a target once, behind the token that it follows; and documents are whole,
- * unless they may be cut. */
+/* Every token but a document's first is a target once, behind the token that it follows; and
+ * documents are whole, unless they may be cut. */
 static void every_token_is_told_once(void **state) {
     (void)state;
     static const int lengths[] = {5, 16, 9, 3, 2, 11, 7, 7, 4, 15, 1, 8, 6, 10, 0};
@@ -432,12 +477,16 @@ static void every_token_is_told_once(void **state) {
         for (size_t s = 0; s < m.sources[0].count; s++) {
             mixture_sequence(&m, &m.sources[0], s, ids, targets, counts);
             for (int t = 0; t < T; t++)
-                if (targets[t] >= 0) assert_int_equal(targets[t], ids[t] + 1), told[targets[t]]++;
+                if (targets[t] >= 0) {
+                    assert_int_equal(targets[t], ids[t] + 1);
+                    told[targets[t]]++;
+                }
         }
         for (int d = 0, token = 0; d < DOCUMENTS; d++)
             for (int i = 0; i < lengths[d]; i++) assert_int_equal(told[token++], i > 0);
-        assert_int_equal(m.sources[0].documents.count, DOCUMENTS - 1); /* in that of one token is nothing to learn */
-        assert_true(m.sources[0].count <= 8 - (size_t)cut);   /* of 7 at least: 103 tokens */
+        assert_int_equal(m.sources[0].documents.count,
+                         DOCUMENTS - 1); /* in that of one token is nothing to learn */
+        assert_true(m.sources[0].count <= 8 - (size_t)cut); /* of 7 at least: 103 tokens */
         mixture_free(&m);
     }
 }
@@ -462,19 +511,22 @@ static void weights_are_shares(void **state) {
     (void)state;
     enum { T = 4, DRAWN = 1000 };
     static const int four[] = {4, 4, 4, 4, 4, 4, 4, 0}, three[] = {4, 4, 4, 0};
-    write_tokens("seven.safetensors", four), write_tokens("three.safetensors", three);
+    write_tokens("seven.safetensors", four);
+    write_tokens("three.safetensors", three);
     Reading how = reading(NULL, T, false, NULL);
-    Mixture m = mixture_of(&how, 3, (const char *[]){"seven.safetensors:0.5", "three.safetensors:0.3",
-                                                     "three.safetensors:0.2:10"});
+    Mixture m = mixture_of(&how, 3,
+                           (const char *[]){"seven.safetensors:0.5", "three.safetensors:0.3",
+                                            "three.safetensors:0.2:10"});
     int ids[1][T], targets[1][T];
     for (int n = 1; n <= DRAWN; n++) {
         mixture_next(&m, 1, ids, targets, (void *)counts);
         bool all_three = m.sources[2].drawn < 30; /* ten times three sequences */
-        for (int i = 0; all_three && i < 3; i++) /* never a whole sequence off */
+        for (int i = 0; all_three && i < 3; i++)  /* never a whole sequence off */
             assert_true(fabs((double)m.sources[i].drawn - n * m.sources[i].weight) <= 1);
     }
     assert_int_equal(m.sources[2].drawn, 30);
-    /* The two others have gone on alone, after half of 150, and again never a whole sequence off. */
+    /* The two others have gone on alone, after half of 150, and again never a whole sequence off.
+     */
     assert_true(fabs((double)m.sources[0].drawn - 75 - (DRAWN - 150) * 0.5 / 0.8) <= 2);
     mixture_free(&m);
 }
@@ -507,18 +559,20 @@ static void an_epoch_is_all_of_a_file(void **state) {
 
 static void a_blank_line_is_one_on_windows_too(void **state) {
     (void)state;
-    write_text("windows.txt", "Mia sang.\r\n\r\nTom sang.\r\nTom slept.\r\n\r\n\r\nAnna slept.\r\n");
+    write_text("windows.txt",
+               "Mia sang.\r\n\r\nTom sang.\r\nTom slept.\r\n\r\n\r\nAnna slept.\r\n");
     Tokenizer *tokenizer = tokenizer_open(STORIES);
     Reading how = reading(tokenizer, 128, false, NULL);
     Documents d = documents_read(AT("%s/windows.txt", folder), &how);
     assert_int_equal(d.count, 3);
-    documents_free(&d), tokenizer_close(tokenizer);
+    documents_free(&d);
+    tokenizer_close(tokenizer);
 }
 
 static void only_what_follows_a_text_is_learned(void **state) {
     (void)state;
-    write_text("questions.txt", "Mia has a ball.\nQuestion: Who has it?\nAnswer: Mia has it.\nQuestion: Who is "
-               "it?\nAnswer: Mia."
+    write_text("questions.txt", "Mia has a ball.\nQuestion: Who has it?\nAnswer: Mia has "
+                                "it.\nQuestion: Who is it?\nAnswer: Mia."
                                 "\n\n\nTom sang.\n\nQuestion: What?\nAnswer: A song.\n");
     Tokenizer *tokenizer = tokenizer_open(STORIES);
     Reading how = reading(tokenizer, 128, false, "Answer:");
@@ -533,7 +587,8 @@ static void only_what_follows_a_text_is_learned(void **state) {
     }
     assert_string_equal(learned, " Mia has it.\n Mia.$ A song.$");
     assert_int_equal(d.ids[d.spans[1].begin], tokenizer_bos(tokenizer));
-    documents_free(&d), tokenizer_close(tokenizer);
+    documents_free(&d);
+    tokenizer_close(tokenizer);
 }
 
 /* The same, where the rest counts a fifth: then no document is left out. */
@@ -546,22 +601,30 @@ static void what_follows_a_text_may_count_more(void **state) {
     Documents all = documents_read(AT("%s/questions.txt", folder), &how);
     assert_int_equal(all.count, answers.count + 1);
     size_t first = all.spans[0].length;
-    for (size_t i = 0; i < first; i++) assert_true(all.loss_weight[i] == (answers.loss_weight[i] > 0 ? 1 : 0.2f));
-    for (size_t i = 0; i < all.spans[1].length; i++) assert_true(all.loss_weight[all.spans[1].begin + i] == 0.2f);
-    documents_free(&answers), documents_free(&all), tokenizer_close(tokenizer);
+    for (size_t i = 0; i < first; i++)
+        assert_true(all.loss_weight[i] == (answers.loss_weight[i] > 0 ? 1 : 0.2f));
+    for (size_t i = 0; i < all.spans[1].length; i++)
+        assert_true(all.loss_weight[all.spans[1].begin + i] == 0.2f);
+    documents_free(&answers);
+    documents_free(&all);
+    tokenizer_close(tokenizer);
 }
 
-/* A document is a sequence here. They come as they stand in the file, time after time, and count what the file says,
- * whatever is learned of texts beside it. */
+/* A document is a sequence here. They come as they stand in the file, time after time, and count
+ * what the file says, whatever is learned of texts beside it. */
 static void they_are_read_in_order_where_asked(void **state) {
     (void)state;
     enum { T = 4, COUNT = 9 };
     int32_t ids[COUNT][T];
     float learned[COUNT][T];
     for (int d = 0; d < COUNT; d++)
-        for (int t = 0; t < T; t++) ids[d][t] = d * T + t, learned[d][t] = (float)(d * t) / 8;
-    Tensor tensors[] = {{.name = "ids", .dtype = I32, .rank = 2, .shape = {COUNT, T}, .data = ids},
-                        {.name = "learned", .dtype = F32, .rank = 2, .shape = {COUNT, T}, .data = learned}};
+        for (int t = 0; t < T; t++) {
+            ids[d][t] = d * T + t;
+            learned[d][t] = (float)(d * t) / 8;
+        }
+    Tensor tensors[] = {
+        {.name = "ids", .dtype = I32, .rank = 2, .shape = {COUNT, T}, .data = ids},
+        {.name = "learned", .dtype = F32, .rank = 2, .shape = {COUNT, T}, .data = learned}};
     safetensors_save(AT("%s/ordered.safetensors", folder), 2, tensors, 0, NULL);
     for (int cut = 0; cut < 2; cut++) {
         Reading how = reading(NULL, T, cut, "Answer:");
@@ -569,7 +632,8 @@ static void they_are_read_in_order_where_asked(void **state) {
         Mixture m = mixture_of(&how, 1, (const char *[]){"ordered.safetensors"});
         int read[T], targets[T];
         float weights[T];
-        assert_int_equal(m.sources[0].count, COUNT - 1); /* in the first there is nothing to learn */
+        assert_int_equal(m.sources[0].count,
+                         COUNT - 1); /* in the first there is nothing to learn */
         for (int n = 0; n < 3 * (COUNT - 1); n++) {
             int d = 1 + n % (COUNT - 1);
             mixture_next(&m, 1, &read, &targets, &weights);
@@ -593,10 +657,12 @@ static void a_mark_may_stand_between_documents(void **state) {
     size_t length;
     char *first = tokenizer_decode(tokenizer, d.spans[0].length, d.ids + d.spans[0].begin, &length);
     assert_string_equal(first, "One.\n\nOne.");
-    free(first), documents_free(&d), tokenizer_close(tokenizer);
+    free(first);
+    documents_free(&d);
+    tokenizer_close(tokenizer);
 }
 
-/* ------------------------------------------------------------------ what teaches to look things up */
+/* --------------------------------------------------------------- what teaches to look things up */
 
 #define LESSONS "'" BUILD "/curriculum' --tokenizer '" STORIES "' "
 
@@ -610,7 +676,8 @@ static void lists_can_be_copied(void **state) {
     assert_same_file("lists.safetensors", "same.safetensors");
     assert_int_equal(run("cmp -s lists.safetensors others.safetensors"), 1);
     SafeTensors file = safetensors_open(AT("%s/lists.safetensors", folder));
-    const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");
+    const Tensor *ids = safetensors_find(&file, "ids"),
+                 *learned = safetensors_find(&file, "learned");
     size_t told = 0;
     assert_true(ids->shape[0] == ROWS && ids->shape[1] == T);
     for (size_t i = 0; i < ROWS * T; i++) {
@@ -625,14 +692,21 @@ static void lists_can_be_copied(void **state) {
     safetensors_close(&file);
 }
 
-/* What was said counts a tenth; what is asked for counts, and is there four times. The last lesson of a row is cut
- * off. */
+/* What was said counts a tenth; what is asked for counts, and is there four times. The last lesson
+ * of a row is cut off. */
 static void lessons_end_with_questions(void **state) {
     (void)state;
-    enum { LESSON_KINDS = 20, OF_THINGS = 10, ROWS = (LESSON_KINDS + OF_THINGS) * 10, T = 128, BEGIN = 1 };
+    enum {
+        LESSON_KINDS = 20,
+        OF_THINGS = 10,
+        ROWS = (LESSON_KINDS + OF_THINGS) * 10,
+        T = 128,
+        BEGIN = 1
+    };
     assert_int_equal(run(LESSONS "--lessons 10 --out lessons.safetensors"), 0);
     SafeTensors file = safetensors_open(AT("%s/lessons.safetensors", folder));
-    const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");
+    const Tensor *ids = safetensors_find(&file, "ids"),
+                 *learned = safetensors_find(&file, "learned");
     assert_true(ids->shape[0] == ROWS && ids->shape[1] == T);
     int whole = 0;
     for (size_t row = 0; row < ROWS; row++) {
@@ -642,7 +716,8 @@ static void lessons_end_with_questions(void **state) {
             double counts = tensor_get(learned, i);
             if (tensor_get(ids, i) == BEGIN) {
                 assert_true(asked == 4 && counts == 0);
-                asked = 0, whole++;
+                asked = 0;
+                whole++;
             } else assert_true(counts == 1 || counts == 0.1f);
             asked += counts == 1 && tensor_get(learned, i - 1) != 1;
         }
@@ -652,14 +727,17 @@ static void lessons_end_with_questions(void **state) {
     safetensors_close(&file);
 }
 
-/* Of each gift it is asked who has it now, or where it is: that other name counts; and where it is said so, no more. */
+/* Of each gift it is asked who has it now, or where it is: that other name counts; and where it is
+ * said so, no more. */
 static void gifts_are_asked_for(void **state) {
     (void)state;
     enum { ROWS = 20, T = 128 };
     size_t length;
-    assert_int_equal(run(LESSONS "--recall-task %d --loss-weight-else 0 --out gifts.safetensors", ROWS), 0);
+    assert_int_equal(
+        run(LESSONS "--recall-task %d --loss-weight-else 0 --out gifts.safetensors", ROWS), 0);
     SafeTensors file = safetensors_open(AT("%s/gifts.safetensors", folder));
-    const Tensor *ids = safetensors_find(&file, "ids"), *learned = safetensors_find(&file, "learned");
+    const Tensor *ids = safetensors_find(&file, "ids"),
+                 *learned = safetensors_find(&file, "learned");
     Tokenizer *tokenizer = tokenizer_open(STORIES);
     int answers = 0;
     assert_true(ids->shape[0] == ROWS && ids->shape[1] == T);
@@ -695,14 +773,16 @@ static void assert_not_begun(const char *options, const char *words) {
 /* Three tokens, and how much each counts. */
 static void write_learned(const char *name, const float learned[3]) {
     const int32_t ids[] = {1, 2, 3};
-    Tensor tensors[] = {{.name = "ids", .dtype = I32, .rank = 1, .shape = {3}, .data = ids},
-                        {.name = "learned", .dtype = F32, .rank = 1, .shape = {3}, .data = learned}};
+    Tensor tensors[] = {
+        {.name = "ids", .dtype = I32, .rank = 1, .shape = {3}, .data = ids},
+        {.name = "learned", .dtype = F32, .rank = 1, .shape = {3}, .data = learned}};
     safetensors_save(AT("%s/%s", folder, name), 2, tensors, 0, NULL);
 }
 
 static void bad_data_are_refused(void **state) {
     (void)state;
-    write_text("empty.txt", ""), write_text("blank.txt", "\n\n\n\n");
+    write_text("empty.txt", "");
+    write_text("blank.txt", "\n\n\n\n");
     write_text("story.txt", "Mia has a ball. Mia gave the ball to Anna. Anna has the ball.\n");
     write_tokens("tokens.safetensors", (const int[]){63, 2, 0}); /* the last is 64 */
     write_learned("astray.safetensors", (const float[]){1, 1, -1});
@@ -715,21 +795,28 @@ static void bad_data_are_refused(void **state) {
     assert_not_begun(TEXTS "blank.txt", "blank.txt: it holds no document of two tokens or more");
     assert_int_equal(run("printf 'Mia\\000has a ball.' >binary"), 0);
     assert_not_begun(TEXTS "binary", "binary: byte 3 is a NUL: this is no text");
-    assert_int_equal(run("truncate -s 600M large"), 0); /* looked into, and not refused for its size */
+    assert_int_equal(run("truncate -s 600M large"),
+                     0); /* looked into, and not refused for its size */
     assert_not_begun(TEXTS "large", "large: byte 0 is a NUL: this is no text");
-    assert_not_begun(MODEL "one.safetensors", "one.safetensors: it holds no document of two tokens or more");
-    assert_not_begun(MODEL "astray.safetensors", "learned[2] is -1: a token counts between 0, which is not at all");
+    assert_not_begun(MODEL "one.safetensors",
+                     "one.safetensors: it holds no document of two tokens or more");
+    assert_not_begun(MODEL "astray.safetensors",
+                     "learned[2] is -1: a token counts between 0, which is not at all");
     assert_not_begun(MODEL "none.safetensors", "learned[2] is nan: ");
-    assert_not_begun(MODEL "tokens.safetensors", "token 1 of document 2 is 64, which is not in the model's "
-                     "vocabulary of 64 (0 to 63)");
+    assert_not_begun(
+        MODEL "tokens.safetensors",
+        "token 1 of document 2 is 64, which is not in the model's vocabulary of 64 (0 to 63)");
     assert_not_begun(MODEL "missing.txt", "missing.txt: it is a text, and there is no tokenizer");
     assert_not_begun(TEXTS "missing.txt", "missing.txt: cannot open it: No such file or directory");
-    assert_not_begun(MODEL "tokens.safetensors --seq-len 24",
-                     "document 1 has 63 tokens, and a sequence only 24: --split-documents cuts documents");
-    assert_not_begun(MODEL "tokens.safetensors --seq-len 65", "--seq-len 65: the model's context is 64");
+    assert_not_begun(
+        MODEL "tokens.safetensors --seq-len 24",
+        "document 1 has 63 tokens, and a sequence only 24: --split-documents cuts documents");
+    assert_not_begun(MODEL "tokens.safetensors --seq-len 65",
+                     "--seq-len 65: the model's context is 64");
     assert_not_begun(MODEL "ordered.safetensors --document-mask",
                      "--document-mask: there is no tokenizer that begins each document with BOS");
-    assert_not_begun(TEXTS "story.txt --loss-after Answer:", "nothing in it stands behind \"Answer:\"");
+    assert_not_begun(TEXTS "story.txt --loss-after Answer:",
+                     "nothing in it stands behind \"Answer:\"");
     assert_not_begun(MODEL "ordered.safetensors --loss-after Answer:",
                      "--loss-after is for texts, and no --data is one");
     assert_not_begun(TEXTS "story.txt", "the data are fewer sequences than a --batch-size of 8");
@@ -737,29 +824,36 @@ static void bad_data_are_refused(void **state) {
                      "--steps 4: read as often as it is said, the data are enough for 3");
     assert_not_begun("--config tiny.json --tokenizer . --data story.txt",
                      "--tokenizer .: no folder with a tokenizer.model, .json or .bin");
-    assert_not_begun("--model '" GOLDEN "/models/llama1' --tokenizer '" STORIES "' --data story.txt",
+    assert_not_begun("--model '" GOLDEN "/models/llama1' --tokenizer '" STORIES
+                     "' --data story.txt",
                      "the tokenizer has 1024 tokens, and");
     assert_not_begun(TEXTS "story.txt --batch-size 1 --eval-data story.txt:0.5",
                      "--eval-data story.txt:0.5: it has neither share nor");
-    assert_not_begun(TEXTS "story.txt --batch-size 1 --sample-every 9 --prompt \"$(yes no | head -n 700)\"",
-                     "tokens do not fit the context of 600");
+    assert_not_begun(
+        TEXTS "story.txt --batch-size 1 --sample-every 9 --prompt \"$(yes no | head -n 700)\"",
+        "tokens do not fit the context of 600");
     assert_misuse(run("'" BUILD "/train' --out refused " TEXTS "-:0.5 --eval-data - <story.txt"));
     assert_misuse(run("'" BUILD "/train' --out refused " TEXTS "story.txt --threads 1000000"));
     assert_misuse(run("'" BUILD "/train' --out refused --data story.txt"));
     assert_misuse(run("'" BUILD "/train' --out refused " MODEL "story.txt --loss-weight-else 0.1"));
-    assert_misuse(run("'" BUILD "/train' --out refused " MODEL "story.txt --muon-lr 0.01 --lr 0 --min-lr 0"));
-    assert_misuse(run("'" BUILD "/train' --out refused --config tiny.json --data story.txt:x:1:2e"));
+    assert_misuse(
+        run("'" BUILD "/train' --out refused " MODEL "story.txt --muon-lr 0.01 --lr 0 --min-lr 0"));
+    assert_misuse(
+        run("'" BUILD "/train' --out refused --config tiny.json --data story.txt:x:1:2e"));
 }
 
-/* Weights that grow ten thousandfold each step; what was saved before they are too large stays as it was. */
+/* Weights that grow ten thousandfold each step; what was saved before they are too large stays as
+ * it was. */
 static void what_is_no_number_ends_the_run(void **state) {
     (void)state;
-    const char *options = SMALL "--lr 100 --min-lr 100 --weight-decay 100 --save-every 1 --out grown";
+    const char *options =
+        SMALL "--lr 100 --min-lr 100 --weight-decay 100 --save-every 1 --out grown";
     assert_int_equal(run("%s", options), 1);
     const char *line = strstr(said, "error: ");
     assert_non_null(line);
     assert_ptr_equal(strchr(line, '\n'), said + strlen(said) - 1);
-    assert_said("a lower --lr, a longer --warmup or a smaller --max-grad-norm may help; what was saved is as it was");
+    assert_said("a lower --lr, a longer --warmup or a smaller --max-grad-norm may help; what was "
+                "saved is as it was");
     SafeTensors saved = safetensors_open(AT("%s/grown/model.safetensors", folder));
     for (size_t i = 0; i < saved.count; i++)
         for (size_t n = 0; n < tensor_count(&saved.tensors[i]); n++)
@@ -781,7 +875,8 @@ static void begin_only(const char *name) {
         pid_t child = start(AT("%s --save-every 2 --out %s", SMALL, name));
         while (!exists(AT("%s/checkpoint.safetensors", name)) && waitpid(child, NULL, WNOHANG) == 0)
             nanosleep(&(struct timespec){0, 200000}, NULL);
-        kill(-child, SIGKILL), end_of(child);
+        kill(-child, SIGKILL);
+        end_of(child);
     } while (saved_step(name) == 12); /* that was too late */
 }
 
@@ -792,7 +887,8 @@ static pid_t start_training(const char *command, const char *log) {
     return child;
 }
 
-/* Ctrl-C, or the end that a machine is told to come to: the step at work is done and saved, and none is lost. */
+/* Ctrl-C, or the end that a machine is told to come to: the step at work is done and saved, and
+ * none is lost. */
 static void a_signal_costs_no_step(void **state) {
     (void)state;
     static const int signals[] = {SIGINT, SIGTERM};
@@ -801,7 +897,8 @@ static void a_signal_costs_no_step(void **state) {
         int status;
         do {
             run("rm -rf stopped");
-            pid_t child = start_training(LASTING "--out stopped >stopped.txt 2>&1", "stopped/log.csv");
+            pid_t child =
+                start_training(LASTING "--out stopped >stopped.txt 2>&1", "stopped/log.csv");
             kill(child, signals[i]);
             status = end_of(child);
         } while (WIFEXITED(status) && WEXITSTATUS(status) == 0); /* that was too late */
@@ -810,8 +907,11 @@ static void a_signal_costs_no_step(void **state) {
         int step = saved_step("stopped");
         assert_int_equal(read_column(AT("%s/stopped/log.csv", folder), LOSS, 13, losses), step);
         run("cat stopped.txt");
-        assert_said("note: it stops behind this step, and saves; a second signal ends it at once\n");
-        assert_said(AT("stopped behind step %d, which is saved: the same command with --resume goes on\n", step));
+        assert_said(
+            "note: it stops behind this step, and saves; a second signal ends it at once\n");
+        assert_said(
+            AT("stopped behind step %d, which is saved: the same command with --resume goes on\n",
+               step));
         assert_int_equal(run("%s", LASTING "--resume --out stopped"), 0);
         assert_said(AT("resumed behind step %d\n", step));
         assert_same_run("patient", "stopped");
@@ -823,13 +923,15 @@ static void a_second_signal_ends_at_once(void **state) {
     (void)state;
     int status;
     pid_t child = start_training(STEPS_OF(3000) "--out hurried", "hurried/log.csv");
-    while (kill(child, SIGINT), waitpid(child, &status, WNOHANG) == 0) nanosleep(&(struct timespec){0, 10000000}, NULL);
+    while (kill(child, SIGINT), waitpid(child, &status, WNOHANG) == 0)
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
     assert_false(exists("hurried/checkpoint.safetensors"));
     assert_int_not_equal(run("ls hurried | grep tmp"), 0);
 }
 
-/* The next checkpoint, of 264 KB, is more than the disk has room for: the last one stays, and leads to the same end. */
+/* The next checkpoint, of 264 KB, is more than the disk has room for: the last one stays, and leads
+ * to the same end. */
 static void a_full_disk_costs_nothing_that_was_saved(void **state) {
     (void)state;
     begin_only("crowded");
@@ -862,8 +964,9 @@ static void a_folder_has_one_run_at_a_time(void **state) {
     assert_said("read/log.csv: no run wrote this file, and it would be lost");
     /* One that was killed before it had a checkpoint leaves nothing to the next. */
     assert_int_equal(run("mkdir -p early && touch early/tokenizer.json early/log.csv"), 0);
-    assert_int_equal(run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES "' --data stories.txt --batch-size 1 "
-                         "--seq-len 300 --steps 1 --out early"), 0);
+    assert_int_equal(run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES
+                         "' --data stories.txt --batch-size 1 --seq-len 300 --steps 1 --out early"),
+                     0);
     assert_false(exists("early/tokenizer.json"));
     assert_int_equal(run("%s", SMALL "--out missing/deep"), 1);
     assert_one_clear_line();

@@ -1,10 +1,11 @@
-/* What each part does to the trained model: it is taken out, or done as in a well-known mistake, and the model answers.
+/* What each part does to the trained model: it is taken out, or done as in a well-known mistake,
+ * and the model answers.
  *
  *     make ablations          computes tests/studies/ablations.txt anew, from unseen stories
  *
- * This is the decoder of chapter 9 in its plainest form, made of the chapters' kernels, with a place for each mistake.
- * Without a mistake it gives the decoder's own logits, or the program stops; and of all 1000 unseen stories, the
- * figures of the model's README.md. */
+ * This is the decoder of chapter 9 in its plainest form, made of the chapters' kernels, with a
+ * place for each mistake. Without a mistake it gives the decoder's own logits, or the program
+ * stops; and of all 1000 unseen stories, the figures of the model's README.md. */
 #include "09_decoder/decoder.h"
 #include "11_generation/generation.h"
 #include "12_speed/fast_kernels.h"
@@ -20,16 +21,53 @@
 
 typedef enum {
     NOTHING,
-    NO_NORM, NO_FINAL_NORM, NO_NORM_WEIGHT, EPSILON_OUTSIDE, LAYER_NORM, NORM_IN_STREAM,
-    RELU, GELU, SIGMOID, NO_ACTIVATION, ACTIVATION_ON_BOTH,
-    SWAPPED, UP_ALONE, GATE_ALONE, NO_FEED_FORWARD,
-    OTHER_PAIRING, NO_ROPE, OTHER_THETA, OTHER_WAY, QUERIES_ONE_ON, BOTH_ONE_ON, VALUES_TURNED,
-    EQUAL_WEIGHTS, NO_SCALE, SCALE_D, SCALE_C, MAXIMUM_KEPT, NO_MASK, NO_W_O, NO_ATTENTION,
-    MODULO, FIRST_HEAD, MEAN_HEAD,
-    STALE_ROW, ROW_TOO_MANY, VALUES_NOT_KEPT, POSITION_0,
-    NOT_RESCALED, TILES_AVERAGED,
+    NO_NORM,
+    NO_FINAL_NORM,
+    NO_NORM_WEIGHT,
+    EPSILON_OUTSIDE,
+    LAYER_NORM,
+    NORM_IN_STREAM,
+    RELU,
+    GELU,
+    SIGMOID,
+    NO_ACTIVATION,
+    ACTIVATION_ON_BOTH,
+    SWAPPED,
+    UP_ALONE,
+    GATE_ALONE,
+    NO_FEED_FORWARD,
+    OTHER_PAIRING,
+    NO_ROPE,
+    OTHER_THETA,
+    OTHER_WAY,
+    QUERIES_ONE_ON,
+    BOTH_ONE_ON,
+    VALUES_TURNED,
+    EQUAL_WEIGHTS,
+    NO_SCALE,
+    SCALE_D,
+    SCALE_C,
+    MAXIMUM_KEPT,
+    NO_MASK,
+    NO_W_O,
+    NO_ATTENTION,
+    MODULO,
+    FIRST_HEAD,
+    MEAN_HEAD,
+    STALE_ROW,
+    ROW_TOO_MANY,
+    VALUES_NOT_KEPT,
+    POSITION_0,
+    NOT_RESCALED,
+    TILES_AVERAGED,
     NO_RESIDUAL,
-    NO_BOS, TWO_BOS, NO_PREFIX, SPACE_BEFORE_ANSWER, LONGEST_FIRST, LETTER_BY_LETTER, BYTE_BY_BYTE,
+    NO_BOS,
+    TWO_BOS,
+    NO_PREFIX,
+    SPACE_BEFORE_ANSWER,
+    LONGEST_FIRST,
+    LETTER_BY_LETTER,
+    BYTE_BY_BYTE,
 } Mistake;
 
 enum { ALL = -1 };
@@ -113,42 +151,49 @@ typedef struct {
     Examinee examinee;
     Mistake mistake;
     int layer;
-    bool by_token;         /* the cache's mistakes are seen only where one token is read after the other */
-    float *keys, *values;  /* [L][LETTERS][KV][D] */
+    bool by_token; /* the cache's mistakes are seen only where one token is read after the other */
+    float *keys, *values; /* [L][LETTERS][KV][D] */
 } Llama;
 
-/* ------------------------------------------------------------------ the kernels, and where each goes wrong */
+/* ------------------------------------------------------- the kernels, and where each goes wrong */
 
 static void norm(const Llama *llama, int T, int C, float out[restrict T][C], const float x[T][C],
                  const float weight[C]) {
     float eps = (float)llama->examinee.model->config.rms_norm_eps, ones[C], zeros[C];
-    for (int i = 0; i < C; i++) ones[i] = 1, zeros[i] = 0;
+    for (int i = 0; i < C; i++) {
+        ones[i] = 1;
+        zeros[i] = 0;
+    }
     switch (llama->mistake) {
-        case NO_NORM: memcpy(out, x, (size_t)T * sizeof *x); break;
-        case NO_NORM_WEIGHT: fast_rms_norm(T, C, out, x, ones, NULL, eps); break;
-        case LAYER_NORM: layer_norm(T, C, out, x, weight, zeros, eps); break;
-        case EPSILON_OUTSIDE:
-            for (int t = 0; t < T; t++) {
-                double squares = 0;
-                for (int i = 0; i < C; i++) squares += (double)x[t][i] * x[t][i];
-                for (int i = 0; i < C; i++) out[t][i] = (float)(x[t][i] / (sqrt(squares / C) + eps) * weight[i]);
-            }
-            break;
-        default: fast_rms_norm(T, C, out, x, weight, NULL, eps);
+    case NO_NORM: memcpy(out, x, (size_t)T * sizeof *x); break;
+    case NO_NORM_WEIGHT: fast_rms_norm(T, C, out, x, ones, NULL, eps); break;
+    case LAYER_NORM: layer_norm(T, C, out, x, weight, zeros, eps); break;
+    case EPSILON_OUTSIDE:
+        for (int t = 0; t < T; t++) {
+            double squares = 0;
+            for (int i = 0; i < C; i++) squares += (double)x[t][i] * x[t][i];
+            for (int i = 0; i < C; i++)
+                out[t][i] = (float)(x[t][i] / (sqrt(squares / C) + eps) * weight[i]);
+        }
+        break;
+    default: fast_rms_norm(T, C, out, x, weight, NULL, eps);
     }
 }
 
 static void swiglu_rows(Mistake mistake, int n, float out[n], float gate[n], float up[n]) {
     switch (mistake) {
-        case RELU: reglu(n, out, gate, up); break;
-        case GELU: geglu(n, out, gate, up); break;
-        case SIGMOID: glu(n, out, gate, up); break;
-        case NO_ACTIVATION: bilinear(n, out, gate, up); break;
-        case ACTIVATION_ON_BOTH: silu(n, up, up), fast_swiglu(n, out, gate, up); break;
-        case SWAPPED: fast_swiglu(n, out, up, gate); break;
-        case UP_ALONE: memcpy(out, up, (size_t)n * sizeof *up); break;
-        case GATE_ALONE: silu(n, out, gate); break;
-        default: fast_swiglu(n, out, gate, up);
+    case RELU: reglu(n, out, gate, up); break;
+    case GELU: geglu(n, out, gate, up); break;
+    case SIGMOID: glu(n, out, gate, up); break;
+    case NO_ACTIVATION: bilinear(n, out, gate, up); break;
+    case ACTIVATION_ON_BOTH:
+        silu(n, up, up);
+        fast_swiglu(n, out, gate, up);
+        break;
+    case SWAPPED: fast_swiglu(n, out, up, gate); break;
+    case UP_ALONE: memcpy(out, up, (size_t)n * sizeof *up); break;
+    case GATE_ALONE: silu(n, out, gate); break;
+    default: fast_swiglu(n, out, gate, up);
     }
 }
 
@@ -165,10 +210,12 @@ static void angles(const Llama *llama, int T, int D, float table[2][T][D / 2], i
     rope_table(T, D, table, positions, inv_freq, factor);
 }
 
-static void apply_rope(Mistake mistake, int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
-                 const float table[2][T][D / 2]) {
+static void apply_rope(Mistake mistake, int T, int H, int D, float out[restrict T][H][D],
+                       const float x[T][H][D], const float table[2][T][D / 2]) {
     if (mistake == NO_ROPE) memcpy(out, x, (size_t)T * sizeof *x);
-    else (mistake == OTHER_PAIRING ? rope_interleaved : rope_half_split)(T, H, D, out, x, table[0], table[1]);
+    else
+        (mistake == OTHER_PAIRING ? rope_interleaved : rope_half_split)(T, H, D, out, x, table[0],
+                                                                        table[1]);
 }
 
 /* Each number the mean of all heads'. */
@@ -193,7 +240,9 @@ static void weigh(Mistake mistake, int S, float weights[S]) {
         if (mistake == TILES_AVERAGED) max = -INFINITY;
         for (int s = first; s < end; s++) max = fmaxf(max, weights[s]);
         for (int s = first; s < end; s++) {
-            weights[s] = mistake == EQUAL_WEIGHTS ? 1 : expf(mistake == MAXIMUM_KEPT ? weights[s] : weights[s] - max);
+            weights[s] = mistake == EQUAL_WEIGHTS
+                             ? 1
+                             : expf(mistake == MAXIMUM_KEPT ? weights[s] : weights[s] - max);
             sum += weights[s];
         }
         whole += mistake == TILES_AVERAGED ? 1 : sum;
@@ -204,16 +253,17 @@ static void weigh(Mistake mistake, int S, float weights[S]) {
 
 static float scale(const Config *c, Mistake mistake) {
     switch (mistake) {
-        case NO_SCALE: return 1;
-        case SCALE_D: return 1.0f / c->D;
-        case SCALE_C: return 1 / sqrtf((float)c->C);
-        default: return 1 / sqrtf((float)c->D);
+    case NO_SCALE: return 1;
+    case SCALE_D: return 1.0f / c->D;
+    case SCALE_C: return 1 / sqrtf((float)c->C);
+    default: return 1 / sqrtf((float)c->D);
     }
 }
 
 /* The last T of S positions look at keys and values. */
-static void attend(const Llama *llama, int T, int S, int H, int KV, int D, float out[restrict T][H][D],
-                   const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
+static void attend(const Llama *llama, int T, int S, int H, int KV, int D,
+                   float out[restrict T][H][D], const float q[T][H][D], const float k[S][KV][D],
+                   const float v[S][KV][D]) {
     Mistake mistake = llama->mistake;
     float divided = scale(&llama->examinee.model->config, mistake);
     for (int h = 0; h < H; h++)
@@ -236,7 +286,8 @@ static void attend(const Llama *llama, int T, int S, int H, int KV, int D, float
 
 static void add(Mistake mistake, int T, int C, float x[restrict T][C], const float more[T][C]) {
     for (int t = 0; t < T; t++)
-        for (int i = 0; i < C; i++) x[t][i] = mistake == NO_RESIDUAL ? more[t][i] : x[t][i] + more[t][i];
+        for (int i = 0; i < C; i++)
+            x[t][i] = mistake == NO_RESIDUAL ? more[t][i] : x[t][i] + more[t][i];
 }
 
 /* ------------------------------------------------------------------ the decoder */
@@ -247,15 +298,18 @@ static void read_piece(Llama *llama, int T, const int ids[T], int C, float out[r
     const Config *c = &model->config;
     Mistake mistake = llama->mistake;
     int H = c->H, KV = c->KV, D = c->D, F = c->F, S = llama->examinee.length + T;
-    float(*keys)[LETTERS][KV][D] = (void *)llama->keys, (*values)[LETTERS][KV][D] = (void *)llama->values;
+    float(*keys)[LETTERS][KV][D] = (void *)llama->keys,
+    (*values)[LETTERS][KV][D] = (void *)llama->values;
     float x[T][C], normed[T][C], more[T][C], q[T][H][D], turned_q[T][H][D], attn_out[T][H][D];
     float k[T][KV][D], turned_k[T][KV][D], v[T][KV][D], turned_v[T][KV][D], gate[T][F], up[T][F];
     float of_keys[2][T][D / 2], of_queries[2][T][D / 2];
 
     angles(llama, T, D, of_keys, llama->examinee.length + (mistake == BOTH_ONE_ON));
-    angles(llama, T, D, of_queries, llama->examinee.length + (mistake == BOTH_ONE_ON || mistake == QUERIES_ONE_ON));
+    angles(llama, T, D, of_queries,
+           llama->examinee.length + (mistake == BOTH_ONE_ON || mistake == QUERIES_ONE_ON));
     for (int t = 0; t < T; t++)
-        for (int i = 0; i < C; i++) x[t][i] = (float)tensor_get(&model->embed_tokens, (size_t)ids[t] * C + i);
+        for (int i = 0; i < C; i++)
+            x[t][i] = (float)tensor_get(&model->embed_tokens, (size_t)ids[t] * C + i);
 
     for (int l = 0; l < c->L; l++) {
         const Layer *layer = &model->layers[l];
@@ -263,21 +317,30 @@ static void read_piece(Llama *llama, int T, const int ids[T], int C, float out[r
 
         norm(llama, T, C, normed, x, layer->input_layernorm);
         if (mistake == NORM_IN_STREAM) memcpy(x, normed, sizeof x);
-        fast_linear_tensor(T, C, H * D, (float(*)[H * D])q, normed, &layer->q_proj);
-        fast_linear_tensor(T, C, KV * D, (float(*)[KV * D])k, normed, &layer->k_proj);
-        fast_linear_tensor(T, C, KV * D, (float(*)[KV * D])v, normed, &layer->v_proj);
+        fast_linear_tensor(T, C, H * D, (float(*)[H * D]) q, normed, &layer->q_proj);
+        fast_linear_tensor(T, C, KV * D, (float(*)[KV * D]) k, normed, &layer->k_proj);
+        fast_linear_tensor(T, C, KV * D, (float(*)[KV * D]) v, normed, &layer->v_proj);
         apply_rope(mistake, T, H, D, turned_q, q, of_queries);
         apply_rope(mistake, T, KV, D, turned_k, k, of_keys);
-        if (mistake == VALUES_TURNED) apply_rope(mistake, T, KV, D, turned_v, v, of_keys), memcpy(v, turned_v, sizeof v);
-        if (mistake == MEAN_HEAD) average_heads(T, KV, D, turned_k), average_heads(T, KV, D, v);
+        if (mistake == VALUES_TURNED) {
+            apply_rope(mistake, T, KV, D, turned_v, v, of_keys);
+            memcpy(v, turned_v, sizeof v);
+        }
+        if (mistake == MEAN_HEAD) {
+            average_heads(T, KV, D, turned_k);
+            average_heads(T, KV, D, v);
+        }
         if (mistake == VALUES_NOT_KEPT && llama->examinee.length > 0) memset(v, 0, sizeof v);
         if (mistake != STALE_ROW)
-            kv_cache_append(LETTERS, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
+            kv_cache_append(LETTERS, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k,
+                            v);
         attend(llama, T, S, H, KV, D, attn_out, turned_q, keys[l], values[l]);
         if (mistake == STALE_ROW)
-            kv_cache_append(LETTERS, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k, v);
+            kv_cache_append(LETTERS, KV, D, keys[l], values[l], llama->examinee.length, T, turned_k,
+                            v);
         if (mistake == NO_W_O) memcpy(more, attn_out, sizeof more); /* H D is C in this model */
-        else fast_linear_tensor(T, H * D, C, more, (const float(*)[H * D])attn_out, &layer->o_proj);
+        else
+            fast_linear_tensor(T, H * D, C, more, (const float(*)[H * D]) attn_out, &layer->o_proj);
         if (mistake != NO_ATTENTION || !here) add(mistake, T, C, x, more);
 
         norm(llama, T, C, normed, x, layer->post_attention_layernorm);
@@ -293,16 +356,19 @@ static void read_piece(Llama *llama, int T, const int ids[T], int C, float out[r
     llama->examinee.length = S;
 }
 
-/* The same at once or token by token; what is read letter by letter is too long to be read at once. */
-static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, int V, float logits[asked][V]) {
+/* The same at once or token by token; what is read letter by letter is too long to be read at once.
+ */
+static void read_tokens(Examinee *examinee, int T, const int ids[T], int asked, int V,
+                        float logits[asked][V]) {
     Llama *llama = (Llama *)examinee;
     int C = examinee->model->config.C, most = llama->by_token ? 1 : CAPACITY;
     float out[T][C];
-    for (int t = 0; t < T; t += most) read_piece(llama, T - t < most ? T - t : most, ids + t, C, out + t);
+    for (int t = 0; t < T; t += most)
+        read_piece(llama, T - t < most ? T - t : most, ids + t, C, out + t);
     fast_linear_tensor(asked, C, V, logits, out + T - asked, &examinee->model->lm_head);
 }
 
-/* ------------------------------------------------------------------ the tokenizer, and where it goes wrong */
+/* ------------------------------------------------------- the tokenizer, and where it goes wrong */
 
 static int *without_bos(const Tokenizer *t, size_t length, const char *text, size_t *count) {
     return tokenizer_encode(t, length, text, false, count);
@@ -316,10 +382,12 @@ static int *with_two_bos(const Tokenizer *t, size_t length, const char *text, si
 }
 
 /* Adds the tokens of a text that gets no space before it, as behind the end of a line. */
-static void add_as_it_is(const Tokenizer *t, size_t length, const char *text, int ids[], size_t *count) {
+static void add_as_it_is(const Tokenizer *t, size_t length, const char *text, int ids[],
+                         size_t *count) {
     char line[length + 1];
     size_t n;
-    line[0] = '\n', memcpy(line + 1, text, length);
+    line[0] = '\n';
+    memcpy(line + 1, text, length);
     int *more = tokenizer_encode(t, length + 1, line, false, &n); /* ▁, \n, and what is wanted */
     memcpy(ids + *count, more + 2, (n - 2) * sizeof *ids);
     *count += n - 2;
@@ -329,7 +397,8 @@ static void add_as_it_is(const Tokenizer *t, size_t length, const char *text, in
 /* Room for <s>, a space, and a token for each letter of a text. */
 static int *begin(const Tokenizer *t, size_t length, size_t *count) {
     int *ids = xmalloc((2 * length + 2) * sizeof *ids);
-    ids[0] = tokenizer_bos(t), *count = 1;
+    ids[0] = tokenizer_bos(t);
+    *count = 1;
     return ids;
 }
 
@@ -340,7 +409,8 @@ static int *without_prefix(const Tokenizer *t, size_t length, const char *text, 
 }
 
 /* "Answer: " as if a prompt had ended there, and the answer were encoded by itself. */
-static int *space_before_answer(const Tokenizer *t, size_t length, const char *text, size_t *count) {
+static int *space_before_answer(const Tokenizer *t, size_t length, const char *text,
+                                size_t *count) {
     static const char before[] = "Answer:";
     int *ids = begin(t, length, count);
     char spaced[length + 2], *rest = spaced;
@@ -354,20 +424,24 @@ static int *space_before_answer(const Tokenizer *t, size_t length, const char *t
     return ids;
 }
 
-/* Of the tokens of at most so many bytes that a text begins with the longest; of several the last, which is a piece, or
- * the first, which stands for a byte. */
+/* Of the tokens of at most so many bytes that a text begins with the longest; of several the last,
+ * which is a piece, or the first, which stands for a byte. */
 static int longest_token(const Tokenizer *t, const char *text, size_t most, bool last) {
     int best = -1;
     size_t longest = 0, length;
     for (int id = 0; id < tokenizer_size(t); id++) {
         const char *bytes = tokenizer_bytes(t, id, &length);
         if (length == 0 || length > most || strncmp(text, bytes, length) != 0) continue;
-        if (length > longest || (length == longest && last)) longest = length, best = id;
+        if (length > longest || (length == longest && last)) {
+            longest = length;
+            best = id;
+        }
     }
     return best;
 }
 
-static int *piece_by_piece(const Tokenizer *t, size_t length, const char *text, size_t *count, size_t most, bool last) {
+static int *piece_by_piece(const Tokenizer *t, size_t length, const char *text, size_t *count,
+                           size_t most, bool last) {
     int *ids = begin(t, length, count);
     char spaced[length + 2];
     size_t bytes;
@@ -393,14 +467,14 @@ typedef int *Encode(const Tokenizer *t, size_t length, const char *text, size_t 
 
 static Encode *encoding(Mistake mistake) {
     switch (mistake) {
-        case NO_BOS: return without_bos;
-        case TWO_BOS: return with_two_bos;
-        case NO_PREFIX: return without_prefix;
-        case SPACE_BEFORE_ANSWER: return space_before_answer;
-        case LONGEST_FIRST: return longest_first;
-        case LETTER_BY_LETTER: return letter_by_letter;
-        case BYTE_BY_BYTE: return byte_by_byte;
-        default: return encode_with_bos;
+    case NO_BOS: return without_bos;
+    case TWO_BOS: return with_two_bos;
+    case NO_PREFIX: return without_prefix;
+    case SPACE_BEFORE_ANSWER: return space_before_answer;
+    case LONGEST_FIRST: return longest_first;
+    case LETTER_BY_LETTER: return letter_by_letter;
+    case BYTE_BY_BYTE: return byte_by_byte;
+    default: return encode_with_bos;
     }
 }
 
@@ -433,7 +507,8 @@ static Result examine(Examinee *examinee, int count, char *stories[count], const
 
 /* ------------------------------------------------------------------ the tables */
 
-/* Without a mistake, the logits are those of chapter 9's decoder, to 30 ulps of numbers up to 16. */
+/* Without a mistake, the logits are those of chapter 9's decoder, to 30 ulps of numbers up to 16.
+ */
 static void compare_with_decoder(Examinee *examinee, const char *text) {
     int V = examinee->model->config.V;
     float ours[V], theirs[V];
@@ -444,16 +519,20 @@ static void compare_with_decoder(Examinee *examinee, const char *text) {
     decoder_logits(&decoder, theirs);
     read_text(examinee, (int)T, ids, V, ours);
     for (int v = 0; v < V; v++)
-        if (!(fabsf(ours[v] - theirs[v]) < 3e-5f)) fail("logit %d is %g, and %g in chapter 9", v, ours[v], theirs[v]);
-    decoder_free(&decoder), free(ids);
+        if (!(fabsf(ours[v] - theirs[v]) < 3e-5f))
+            fail("logit %d is %g, and %g in chapter 9", v, ours[v], theirs[v]);
+    decoder_free(&decoder);
+    free(ids);
 }
 
 static void print_result(Table *table, const char *part, const Result *result) {
     char perplexity[32] = "over a million";
     const char *format = result->perplexity < 100 ? "%.2f" : "%.0f";
-    if (result->perplexity < 1e6) snprintf(perplexity, sizeof perplexity, format, result->perplexity);
-    table_row(table, "%s%s%s|%.0f %%|%s|%s", part, *part ? ": " : "", mistakes[result->mistake].what,
-              100.0 * result->right / result->questions, perplexity, result->answer + (*result->answer == ' '));
+    if (result->perplexity < 1e6)
+        snprintf(perplexity, sizeof perplexity, format, result->perplexity);
+    table_row(table, "%s%s%s|%.0f %%|%s|%s", part, *part ? ": " : "",
+              mistakes[result->mistake].what, 100.0 * result->right / result->questions, perplexity,
+              result->answer + (*result->answer == ' '));
 }
 
 static void print_section(const char *title, bool whole, const Result results[MISTAKES]) {
@@ -462,7 +541,8 @@ static void print_section(const char *title, bool whole, const Result results[MI
     table_row(&table, "what is wrong|right|perplexity|<what it answers");
     for (int i = 0; i < MISTAKES; i++) {
         const char *part = mistakes[results[i].mistake].part;
-        if (whole || !*part || strcmp(part, title) == 0) print_result(&table, whole ? part : "", &results[i]);
+        if (whole || !*part || strcmp(part, title) == 0)
+            print_result(&table, whole ? part : "", &results[i]);
     }
     table_print(&table, stdout);
 }
@@ -477,18 +557,20 @@ static int from_harmless_to_fatal(const void *left, const void *right) {
 
 static void print_all(int stories, const char *sentence, Result results[MISTAKES]) {
     double right = (double)results[0].right / results[0].questions;
-    printf("What each part does to the model of chapter 9: one mistake is made in it, and it reads %d unseen stories.\n"
+    printf("What each part does to the model of chapter 9: one mistake is made in it, and it reads "
+           "%d unseen stories.\n"
            "`make ablations` computes this page anew.\n\n"
-           "right             of %d questions about these stories (standard error: %.1f points at %.0f %%, "
-           "%.1f at 50 %%)\n"
+           "right             of %d questions about these stories (standard error: %.1f points at "
+           "%.0f %%, %.1f at 50 %%)\n"
            "perplexity        of a token of these stories with all their questions and answers\n"
-           "what it answers   to \"", stories, results[0].questions,
-           100 * sqrt(right * (1 - right) / results[0].questions), 100 * right,
-           100 * sqrt(0.25 / results[0].questions));
+           "what it answers   to \"",
+           stories, results[0].questions, 100 * sqrt(right * (1 - right) / results[0].questions),
+           100 * right, 100 * sqrt(0.25 / results[0].questions));
     for (const char *c = sentence; *c; c++) putchar(*c == '\n' ? ' ' : *c);
     printf("\"\n");
     for (int i = 1; i < MISTAKES; i++)
-        if (strcmp(mistakes[i].part, mistakes[i - 1].part) != 0) print_section(mistakes[i].part, false, results);
+        if (strcmp(mistakes[i].part, mistakes[i - 1].part) != 0)
+            print_section(mistakes[i].part, false, results);
     qsort(results, MISTAKES, sizeof *results, from_harmless_to_fatal);
     print_section("All of them", true, results);
 }
@@ -500,16 +582,22 @@ int main(void) {
     size_t rows = (size_t)c->L * LETTERS * c->KV * c->D;
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < MISTAKES; i++) {
-        Llama llama = {.examinee = {.model = &study.model, .tokenizer = study.tokenizer, .read = read_tokens,
-                                    .encode = encoding(mistakes[i].mistake), .capacity = LETTERS,
+        Llama llama = {.examinee = {.model = &study.model,
+                                    .tokenizer = study.tokenizer,
+                                    .read = read_tokens,
+                                    .encode = encoding(mistakes[i].mistake),
+                                    .capacity = LETTERS,
                                     .sees_ahead = mistakes[i].mistake == NO_MASK},
-                       .mistake = mistakes[i].mistake, .layer = mistakes[i].layer,
+                       .mistake = mistakes[i].mistake,
+                       .layer = mistakes[i].layer,
                        .by_token = strcmp(mistakes[i].part, "KV cache") == 0,
-                       .keys = calloc(rows, sizeof(float)), .values = calloc(rows, sizeof(float))};
+                       .keys = calloc(rows, sizeof(float)),
+                       .values = calloc(rows, sizeof(float))};
         if (i == 0) compare_with_decoder(&llama.examinee, study.prompt);
         results[i] = examine(&llama.examinee, study.count, study.stories, study.prompt);
         results[i].mistake = i;
-        free(llama.keys), free(llama.values);
+        free(llama.keys);
+        free(llama.values);
     }
     print_all(study.count, study.prompt, results);
     for (int i = 0; i < MISTAKES; i++) free(results[i].answer);

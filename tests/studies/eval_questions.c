@@ -10,15 +10,19 @@
 
 void read_text(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {
     int same = 0;
-    if (T > examinee->capacity) fail("a text of %d tokens: there is room for %d", T, examinee->capacity);
-    while (!examinee->sees_ahead && same < T - 1 && same < examinee->length && ids[same] == examinee->ids[same]) same++;
+    if (T > examinee->capacity)
+        fail("a text of %d tokens: there is room for %d", T, examinee->capacity);
+    while (!examinee->sees_ahead && same < T - 1 && same < examinee->length &&
+           ids[same] == examinee->ids[same])
+        same++;
     examinee->length = same;
     memcpy(examinee->ids, ids, (size_t)T * sizeof *ids);
     examinee->read(examinee, T - same, ids + same, 1, V, (float(*)[V])logits);
 }
 
 static int *encode(const Examinee *examinee, const char *text, size_t length, size_t *count) {
-    return (examinee->encode ? examinee->encode : encode_with_bos)(examinee->tokenizer, length, text, count);
+    return (examinee->encode ? examinee->encode : encode_with_bos)(examinee->tokenizer, length,
+                                                                   text, count);
 }
 
 int likeliest(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {
@@ -26,7 +30,8 @@ int likeliest(Examinee *examinee, int T, const int ids[T], int V, float logits[V
     return argmax(V, logits);
 }
 
-void say(Examinee *examinee, const char *prompt, int most, const char *ends, Choose *choose, FILE *file) {
+void say(Examinee *examinee, const char *prompt, int most, const char *ends, Choose *choose,
+         FILE *file) {
     int V = examinee->model->config.V;
     float logits[V];
     size_t T, length;
@@ -51,9 +56,9 @@ static bool ends_with_space(const Tokenizer *tokenizer, int id) {
     return length > 0 && bytes[length - 1] == ' ';
 }
 
-/* Whether the model's own choices spell how `text` goes on after the prompt that it begins with. A space that the
- * prompt's tokens have already may be there again, or not. The last character ends a line; the model may as well end
- * the text. */
+/* Whether the model's own choices spell how `text` goes on after the prompt that it begins with. A
+ * space that the prompt's tokens have already may be there again, or not. The last character ends a
+ * line; the model may as well end the text. */
 static bool answers(Examinee *examinee, const char *text, size_t prompt) {
     const Tokenizer *tokenizer = examinee->tokenizer;
     int V = examinee->model->config.V;
@@ -67,8 +72,14 @@ static bool answers(Examinee *examinee, const char *text, size_t prompt) {
         read_text(examinee, (int)T, ids, V, logits);
         ids[T] = argmax(V, logits);
         const char *bytes = tokenizer_bytes(tokenizer, ids[T], &length);
-        if (spaced && length > 0 && *bytes == ' ') bytes++, length--;
-        if (strcmp(left, "\n") == 0 && is_end_of_generation(examinee->model, tokenizer, ids[T])) bytes = left, length = 1;
+        if (spaced && length > 0 && *bytes == ' ') {
+            bytes++;
+            length--;
+        }
+        if (strcmp(left, "\n") == 0 && is_end_of_generation(examinee->model, tokenizer, ids[T])) {
+            bytes = left;
+            length = 1;
+        }
         if (length == 0 || strncmp(left, bytes, length) != 0) break;
     }
     free(ids);
@@ -77,8 +88,10 @@ static bool answers(Examinee *examinee, const char *text, size_t prompt) {
 
 int ask(Examinee *examinee, const char *story, int *questions) {
     int line = (int)strcspn(story, "\n"), right = 0;
-    for (const char *question = story + line; *question;) { /* from the end of a line, two lines on */
-        const char *said = strstr(question, "Answer:") + strlen("Answer:"), *end = said + strcspn(said, "\n");
+    for (const char *question = story + line;
+         *question;) { /* from the end of a line, two lines on */
+        const char *said = strstr(question, "Answer:") + strlen("Answer:"),
+                   *end = said + strcspn(said, "\n");
         char text[2048];
         snprintf(text, sizeof text, "%.*s%.*s\n", line, story, (int)(end - question), question);
         right += answers(examinee, text, (size_t)(line + said - question));
@@ -94,7 +107,8 @@ int add_surprise(Examinee *examinee, const char *text, double *sum) {
     int *ids = encode(examinee, text, strlen(text), &T);
     float(*logits)[V] = xmalloc(T * sizeof *logits);
     free(encode_with_bos(examinee->tokenizer, strlen(text), text, &counted));
-    if (T > (size_t)examinee->capacity) fail("a text of %zu tokens: there is room for %d", T, examinee->capacity);
+    if (T > (size_t)examinee->capacity)
+        fail("a text of %zu tokens: there is room for %d", T, examinee->capacity);
     examinee->length = 0;
     examinee->read(examinee, (int)T, ids, (int)T, V, logits);
     memcpy(examinee->ids, ids, T * sizeof *ids);
@@ -102,9 +116,11 @@ int add_surprise(Examinee *examinee, const char *text, double *sum) {
         float max = logits[t][argmax(V, logits[t])];
         double total = 0;
         for (int v = 0; v < V; v++) total += exp((double)logits[t][v] - max);
-        *sum += max + log(total) - logits[t][t + 1 < T ? ids[t + 1] : tokenizer_eos(examinee->tokenizer)];
+        *sum += max + log(total) -
+                logits[t][t + 1 < T ? ids[t + 1] : tokenizer_eos(examinee->tokenizer)];
     }
-    free(ids), free(logits);
+    free(ids);
+    free(logits);
     return (int)counted;
 }
 
@@ -120,7 +136,9 @@ int cut(char *text, int most, char *stories[most]) {
 }
 
 Study study_open(const char *folder) {
-    Study study = {.model = model_open_any(folder), .tokenizer = tokenizer_open(folder), .sentence = sentence_open()};
+    Study study = {.model = model_open_any(folder),
+                   .tokenizer = tokenizer_open(folder),
+                   .sentence = sentence_open()};
     size_t length;
     study.prompt = safetensors_metadata(&study.sentence.file, "story");
     study.text = file_read("-", &length);
@@ -129,6 +147,8 @@ Study study_open(const char *folder) {
 }
 
 void study_close(Study *study) {
-    sentence_close(&study->sentence), tokenizer_close(study->tokenizer), model_close(&study->model);
+    sentence_close(&study->sentence);
+    tokenizer_close(study->tokenizer);
+    model_close(&study->model);
     free(study->text);
 }

@@ -6,18 +6,20 @@
 #include <string.h>
 #include <unistd.h>
 
-char *said_after(const Model *model, const Tokenizer *tokenizer, const char *prompt, int most, SamplingParams sampling,
-                 Random *random) {
+char *said_after(const Model *model, const Tokenizer *tokenizer, const char *prompt, int most,
+                 SamplingParams sampling, Random *random) {
     char *text;
     size_t length, count;
     Stream stream = {.file = open_memstream(&text, &length), .skip_space = *prompt == '\0'};
     int *ids = encode_with_bos(tokenizer, strlen(prompt), prompt, &count);
-    Generation g = generation_new(model, &fast_kernels, (int)count + most, sampling, random_bits(random));
+    Generation g =
+        generation_new(model, &fast_kernels, (int)count + most, sampling, random_bits(random));
     prefill(&g, (int)count, ids);
     generate(&g, tokenizer, &stream, most);
     stream_end(&stream);
     fclose(stream.file);
-    generation_free(&g), free(ids);
+    generation_free(&g);
+    free(ids);
     return text;
 }
 
@@ -31,17 +33,19 @@ Verdict judge_stories(const char *program, const char *stories) {
     FILE *pipe = popen(command, "r");
     bool found = false;
     while (fgets(line, sizeof line, pipe))
-        found |= sscanf(line, "%d of %d stories are consistent, %d of %d", &verdict.consistent, &verdict.told,
-                        &verdict.right, &verdict.asked) == 4;
+        found |= sscanf(line, "%d of %d stories are consistent, %d of %d", &verdict.consistent,
+                        &verdict.told, &verdict.right, &verdict.asked) == 4;
     if (pclose(pipe) != 0 || !found) fail("%s: it judges nothing", program);
-    unlink(path), free(command);
+    unlink(path);
+    free(command);
     return verdict;
 }
 
-void answer_all(const Model *model, const Tokenizer *tokenizer, const char *story, SamplingParams sampling, Random *random,
-                FILE *file) {
+void answer_all(const Model *model, const Tokenizer *tokenizer, const char *story,
+                SamplingParams sampling, Random *random, FILE *file) {
     int line = (int)strcspn(story, "\n");
-    for (const char *question = story + line; (question = strstr(question, "Question:")); question++) {
+    for (const char *question = story + line; (question = strstr(question, "Question:"));
+         question++) {
         int asked = (int)(strstr(question, "Answer:") + strlen("Answer:") - question);
         char prompt[2048];
         snprintf(prompt, sizeof prompt, "%.*s\n%.*s", line, story, asked, question);

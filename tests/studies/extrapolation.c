@@ -1,5 +1,5 @@
-/* How the trained model does past the length of its training: RoPE as it is, and stretched by each scaling of chapter
- * 4.
+/* How the trained model does past the length of its training: RoPE as it is, and stretched by each
+ * scaling of chapter 4.
  *
  *     make ablations          computes tests/studies/extrapolation.txt anew, from unseen stories
  *
@@ -20,7 +20,8 @@
 enum { TEXTS = 12, LENGTH = 4096, PIECE = 512, BUCKET = 128, SCALINGS = 5 };
 
 static const char *const names[SCALINGS] = {"plain", "linear", "dynamic", "yarn", "llama3"};
-static const RopeType types[SCALINGS] = {ROPE_DEFAULT, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_YARN, ROPE_LLAMA3};
+static const RopeType types[SCALINGS] = {ROPE_DEFAULT, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_YARN,
+                                         ROPE_LLAMA3};
 
 /* Of all texts' tokens at a position: the sum of -log p, and how many there are. */
 typedef struct {
@@ -32,19 +33,25 @@ typedef struct {
 static Model stretched(const Model *model, RopeType type) {
     int trained = model->config.max_position_embeddings;
     Model other = *model;
-    other.config.rope = (RopeParameters){.rope_type = type, .rope_theta = model->config.rope.rope_theta,
-                                         .factor = (double)LENGTH / trained, .low_freq_factor = 1,
-                                         .high_freq_factor = 4, .max_position_embeddings = trained,
+    other.config.rope = (RopeParameters){.rope_type = type,
+                                         .rope_theta = model->config.rope.rope_theta,
+                                         .factor = (double)LENGTH / trained,
+                                         .low_freq_factor = 1,
+                                         .high_freq_factor = 4,
+                                         .max_position_embeddings = trained,
                                          .original_max_position_embeddings = trained};
     other.config.max_position_embeddings = LENGTH;
     return other;
 }
 
-/* As many stories as fill a text, from the n-th on, each between BOS and EOS; returns which one is the next. */
-static int write_text(const Tokenizer *tokenizer, int n, char *stories[], int told, int ids[LENGTH]) {
+/* As many stories as fill a text, from the n-th on, each between BOS and EOS; returns which one is
+ * the next. */
+static int write_text(const Tokenizer *tokenizer, int n, char *stories[], int told,
+                      int ids[LENGTH]) {
     for (int count = 0; count < LENGTH; n++) {
         size_t T;
-        if (n == told) fail("%d stories are too few for %d texts of %d tokens", told, TEXTS, LENGTH);
+        if (n == told)
+            fail("%d stories are too few for %d texts of %d tokens", told, TEXTS, LENGTH);
         int *story = encode_with_bos(tokenizer, strlen(stories[n]), stories[n], &T);
         for (size_t t = 0; t < T && count < LENGTH; t++) ids[count++] = story[t];
         if (count < LENGTH) ids[count++] = tokenizer_eos(tokenizer);
@@ -53,20 +60,26 @@ static int write_text(const Tokenizer *tokenizer, int n, char *stories[], int to
     return n;
 }
 
-/* -log p of each token is added, but of no story's BOS: behind the end of one the model never learned what comes. */
+/* -log p of each token is added, but of no story's BOS: behind the end of one the model never
+ * learned what comes. */
 static void add_surprises(const Model *model, int bos, const int ids[LENGTH], Surprise *surprise) {
     HiddenStates run = record_hidden_states(model, &fast_kernels, LENGTH, ids);
     float(*logits)[run.V] = (void *)run.logits;
     for (int t = 1; t < LENGTH; t++)
-        if (ids[t] != bos)
-            surprise->sum[t] -= log_probability(run.V, logits[t - 1], ids[t]), surprise->counted[t]++;
+        if (ids[t] != bos) {
+            surprise->sum[t] -= log_probability(run.V, logits[t - 1], ids[t]);
+            surprise->counted[t]++;
+        }
     hidden_states_free(&run);
 }
 
 /* exp of the mean from one position up to another. */
 static double perplexity_between(int first, int end, const Surprise *surprise) {
     double sum = 0, counted = 0;
-    for (int t = first; t < end; t++) sum += surprise->sum[t], counted += surprise->counted[t];
+    for (int t = first; t < end; t++) {
+        sum += surprise->sum[t];
+        counted += surprise->counted[t];
+    }
     return exp(sum / counted);
 }
 
@@ -96,7 +109,8 @@ static void print_buckets(const Surprise surprises[SCALINGS]) {
     for (int s = 0; s < SCALINGS; s++) printf(", %s", names[s]);
     for (int first = 0; first < LENGTH; first += BUCKET) {
         printf("\n%d", first + BUCKET / 2);
-        for (int s = 0; s < SCALINGS; s++) printf(" %.3f", perplexity_between(first, first + BUCKET, &surprises[s]));
+        for (int s = 0; s < SCALINGS; s++)
+            printf(" %.3f", perplexity_between(first, first + BUCKET, &surprises[s]));
     }
     putchar('\n');
 }
@@ -113,14 +127,18 @@ int main(void) {
     for (int i = 0; i < TEXTS; i++) next = write_text(tokenizer, next, stories, told, ids[i]);
     for (int s = 0; s < SCALINGS; s++) {
         Model other = stretched(&model, types[s]);
-        for (int i = 0; i < TEXTS; i++) add_surprises(&other, tokenizer_bos(tokenizer), ids[i], &surprises[s]);
+        for (int i = 0; i < TEXTS; i++)
+            add_surprises(&other, tokenizer_bos(tokenizer), ids[i], &surprises[s]);
     }
-    printf("How the model of chapter 9, which was trained on texts of %d tokens, foresees the tokens of longer ones: "
-           "the perplexity\n"
-           "in %d texts of %d tokens, unseen stories in a row. `make ablations` computes this page anew.\n",
+    printf("How the model of chapter 9, which was trained on texts of %d tokens, foresees the "
+           "tokens of longer ones: the perplexity\n"
+           "in %d texts of %d tokens, unseen stories in a row. `make ablations` computes this page "
+           "anew.\n",
            model.config.max_position_embeddings, TEXTS, LENGTH);
     print_by_position(surprises);
     print_buckets(surprises);
-    free(text), tokenizer_close(tokenizer), model_close(&model);
+    free(text);
+    tokenizer_close(tokenizer);
+    model_close(&model);
     return 0;
 }

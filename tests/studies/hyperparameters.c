@@ -1,9 +1,10 @@
-/* What the settings of the Llama papers do: small Llamas are trained from nothing, each with one setting changed.
+/* What the settings of the Llama papers do: small Llamas are trained from nothing, each with one
+ * setting changed.
  *
  *     make ablations          computes tests/studies/hyperparameters.txt anew
  *
- * Each is trained with several seeds, which draw other weights and other texts: a difference that is not larger than
- * that between seeds says nothing. */
+ * Each is trained with several seeds, which draw other weights and other texts: a difference that
+ * is not larger than that between seeds says nothing. */
 #include "16_backward/backward.h"
 #include "17_training/small.h"
 #include "common/console.h"
@@ -21,7 +22,7 @@ typedef struct {
 typedef struct {
     double early, end;    /* the loss over unseen texts, after EARLY steps and at the end */
     double curve[POINTS]; /* the mean loss of EVERY steps */
-    double setback;       /* how much more it is in the NEAR steps after rubbish than in those before */
+    double setback; /* how much more it is in the NEAR steps after rubbish than in those before */
     double matrices, norms; /* how large their numbers are at the end: roots of mean squares */
 } Run;
 
@@ -40,7 +41,9 @@ static double setback(const double losses[STEPS + 1], int every) {
     return count ? sum / count : 0;
 }
 
-static double size(size_t n, const float numbers[n]) { return gradient_norm(n, numbers) / sqrt((double)n); }
+static double size(size_t n, const float numbers[n]) {
+    return gradient_norm(n, numbers) / sqrt((double)n);
+}
 
 static Run train(const Hyperparameters *settings, int seed) {
     Run run = {0};
@@ -63,7 +66,12 @@ static Run train(const Hyperparameters *settings, int seed) {
 
 /* ------------------------------------------------------------------ one setting changed */
 
-#define CHANGED(...) ({ Hyperparameters s = llama_settings(STEPS); __VA_ARGS__; s; })
+#define CHANGED(...)                                                                               \
+    ({                                                                                             \
+        Hyperparameters s = llama_settings(STEPS);                                                 \
+        __VA_ARGS__;                                                                               \
+        s;                                                                                         \
+    })
 
 static void arms_new(Arm arms[ARMS]) {
     const Arm all[ARMS] = {
@@ -82,7 +90,8 @@ static void arms_new(Arm arms[ARMS]) {
         {"rubbish", CHANGED(s.corrupt_every = RUBBISH)},
         {"rubbish, no clipping", CHANGED(s.corrupt_every = RUBBISH, s.max_norm = 1e9f)},
         {"rubbish, beta2 0.999", CHANGED(s.corrupt_every = RUBBISH, s.beta2 = 0.999f)},
-        {"rubbish, both of these", CHANGED(s.corrupt_every = RUBBISH, s.max_norm = 1e9f, s.beta2 = 0.999f)},
+        {"rubbish, both of these",
+         CHANGED(s.corrupt_every = RUBBISH, s.max_norm = 1e9f, s.beta2 = 0.999f)},
     };
     for (int a = 0; a < ARMS; a++) arms[a] = all[a];
 }
@@ -92,9 +101,11 @@ static void arms_new(Arm arms[ARMS]) {
 static Run mean_run(const Run runs[SEEDS]) {
     Run all = {0};
     for (int s = 0; s < SEEDS; s++) {
-        all.early += runs[s].early / SEEDS, all.end += runs[s].end / SEEDS;
+        all.early += runs[s].early / SEEDS;
+        all.end += runs[s].end / SEEDS;
         all.setback += runs[s].setback / SEEDS;
-        all.matrices += runs[s].matrices / SEEDS, all.norms += runs[s].norms / SEEDS;
+        all.matrices += runs[s].matrices / SEEDS;
+        all.norms += runs[s].norms / SEEDS;
         for (int p = 0; p < POINTS; p++) all.curve[p] += runs[s].curve[p] / SEEDS;
     }
     return all;
@@ -107,16 +118,20 @@ static void print_ends(const Arm arms[ARMS], const Run runs[ARMS][SEEDS]) {
     for (int a = 0; a < ARMS; a++) {
         Run all = mean_run(runs[a]);
         double best = INFINITY, worst = 0;
-        for (int s = 0; s < SEEDS; s++) best = fmin(best, runs[a][s].end), worst = fmax(worst, runs[a][s].end);
-        table_row(&table, "%s|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f", arms[a].name, all.early, all.end, best, worst,
-                  all.setback, all.matrices, all.norms);
+        for (int s = 0; s < SEEDS; s++) {
+            best = fmin(best, runs[a][s].end);
+            worst = fmax(worst, runs[a][s].end);
+        }
+        table_row(&table, "%s|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f", arms[a].name, all.early, all.end,
+                  best, worst, all.setback, all.matrices, all.norms);
     }
     table_print(&table, stdout);
 }
 
 static void print_curves(const Run runs[ARMS][SEEDS]) {
     section("On the way");
-    printf("# steps, and the mean loss of the last %d: a column for each, in the order above\n", EVERY);
+    printf("# steps, and the mean loss of the last %d: a column for each, in the order above\n",
+           EVERY);
     for (int p = 0; p < POINTS; p++) {
         printf("%d", (p + 1) * EVERY);
         for (int a = 0; a < ARMS; a++) printf(" %.4f", mean_run(runs[a]).curve[p]);
@@ -129,14 +144,19 @@ int main(void) {
     static Run runs[ARMS][SEEDS];
     arms_new(arms);
 #pragma omp parallel for schedule(dynamic)
-    for (int i = 0; i < ARMS * SEEDS; i++) runs[i / SEEDS][i % SEEDS] = train(&arms[i / SEEDS].settings, i % SEEDS + 1);
+    for (int i = 0; i < ARMS * SEEDS; i++)
+        runs[i / SEEDS][i % SEEDS] = train(&arms[i / SEEDS].settings, i % SEEDS + 1);
     printf("What the settings of training do: a Llama of 19168 numbers learns texts such as\n"
-           "\"Mia has the ball . Tom has the hat . Who has the hat ? Tom .\" in %d steps of %d texts, with one\n"
+           "\"Mia has the ball . Tom has the hat . Who has the hat ? Tom .\" in %d steps of %d "
+           "texts, with one\n"
            "setting changed. `make ablations` computes this page anew.\n\n"
-           "after %d steps, at the end   the mean loss of %d unseen texts, over %d seeds; the least possible is 0.441\n"
-           "setback                      how much larger the loss is in the %d steps after rubbish, words in no\n"
+           "after %d steps, at the end   the mean loss of %d unseen texts, over %d seeds; the "
+           "least possible is 0.441\n"
+           "setback                      how much larger the loss is in the %d steps after "
+           "rubbish, words in no\n"
            "                             order, than before; it comes every %d steps\n"
-           "matrices, norms              the size of the numbers in a gate_proj and in a norm, at the end\n",
+           "matrices, norms              the size of the numbers in a gate_proj and in a norm, at "
+           "the end\n",
            STEPS, BATCH, EARLY, UNSEEN, SEEDS, NEAR, RUBBISH);
     print_ends(arms, runs);
     print_curves(runs);

@@ -2,7 +2,8 @@
  *
  *     build/stories --count 1000 --seed 2 | build/model_card build/stories MODEL
  *
- * The stories are unseen ones. Each question is asked by itself, right after its story; build/stories judges. */
+ * The stories are unseen ones. Each question is asked by itself, right after its story;
+ * build/stories judges. */
 #include "09_decoder/trace.h"
 #include "12_speed/fast_kernels.h"
 #include "common/error.h"
@@ -41,9 +42,11 @@ static void add_surprises(const Study *study, const char *story, double *sum, in
     HiddenStates run = record_hidden_states(&study->model, &fast_kernels, (int)T, ids);
     float(*logits)[run.V] = (void *)run.logits;
     for (size_t t = 0; t < T; t++)
-        *sum -= log_probability(run.V, logits[t], t + 1 < T ? ids[t + 1] : tokenizer_eos(study->tokenizer));
+        *sum -= log_probability(run.V, logits[t],
+                                t + 1 < T ? ids[t + 1] : tokenizer_eos(study->tokenizer));
     *tokens += (int)T;
-    hidden_states_free(&run), free(ids);
+    hidden_states_free(&run);
+    free(ids);
 }
 
 /* Texts that are made side by side, one behind the other. */
@@ -51,7 +54,10 @@ static char *joined(int count, char *const texts[count]) {
     char *all;
     size_t length;
     FILE *file = open_memstream(&all, &length);
-    for (int i = 0; i < count; i++) fputs(texts[i], file), free(texts[i]);
+    for (int i = 0; i < count; i++) {
+        fputs(texts[i], file);
+        free(texts[i]);
+    }
     fclose(file);
     return all;
 }
@@ -64,8 +70,8 @@ static char *answers(const Study *study) {
         size_t length;
         Random random = {0};
         FILE *file = open_memstream(&texts[i], &length);
-        answer_all(&study->model, study->tokenizer, study->stories[i], (SamplingParams){.top_p = 1, .repetition_penalty = 1},
-                   &random, file);
+        answer_all(&study->model, study->tokenizer, study->stories[i],
+                   (SamplingParams){.top_p = 1, .repetition_penalty = 1}, &random, file);
         fclose(file);
     }
     return joined(study->count, texts);
@@ -92,10 +98,11 @@ static void print_answers(const char *judges, char *text) {
     FILE *files[KINDS];
     size_t lengths[KINDS];
     Verdict all = judge_stories(judges, text);
-    printf("| questions about these stories answered rightly, greedily | %d of %d (%.1f %%) |\n", all.right, all.asked,
-           100.0 * all.right / all.asked);
+    printf("| questions about these stories answered rightly, greedily | %d of %d (%.1f %%) |\n",
+           all.right, all.asked, 100.0 * all.right / all.asked);
     int count = cut(text, MOST, asked);
-    for (int kind = 0; kind < KINDS; kind++) files[kind] = open_memstream(&of_kind[kind], &lengths[kind]);
+    for (int kind = 0; kind < KINDS; kind++)
+        files[kind] = open_memstream(&of_kind[kind], &lengths[kind]);
     for (int i = 0; i < count; i++) fprintf(files[kind_of(asked[i])], "%s\n\n", asked[i]);
     for (int kind = 0; kind < KINDS; kind++) {
         fclose(files[kind]);
@@ -118,7 +125,8 @@ int main(int argc, char **argv) {
     free(text);
     text = tellings(&study);
     Verdict told = judge_stories(argv[1], text);
-    printf("| stories that it writes itself (temperature 1) whose facts are consistent | %d of %d (%.1f %%) |\n"
+    printf("| stories that it writes itself (temperature 1) whose facts are consistent | %d of %d "
+           "(%.1f %%) |\n"
            "| questions that it asks itself about those, and answers rightly | %d of %d |\n",
            told.consistent, told.told, 100.0 * told.consistent / told.told, told.right, told.asked);
     free(text);

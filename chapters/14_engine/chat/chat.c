@@ -31,8 +31,7 @@ static const char *template_in(const char *path, const json_t *said) {
             return json_string_value(template);
     }
     fail("%s: its chat_template is neither a text nor a list with one that is called default: take "
-         "it out, or let "
-         "llama --chat-template NAME take another",
+         "it out, or let llama --chat-template NAME take another",
          path);
 }
 
@@ -105,9 +104,8 @@ static const char *detect_chat_template(const char *path, const Tokenizer *token
     const RopeParameters *rope = &config->rope;
     if (tokenizer_special(tokenizer, "<|im_start|>") >= 0) return "chatml";
     if (tokenizer_special(tokenizer, "<|start_header_id|>") < 0)
-        fail("%s: it has no chat_template, and no tokens that show how it is talked to: --chat-template "
-             "NAME says so, if it "
-             "is a chat model (%s)",
+        fail("%s: it has no chat_template, and no tokens that show how it is talked to: "
+             "--chat-template NAME says so, if it is a chat model (%s)",
              path, chat_template_names());
     if (rope->rope_type != ROPE_LLAMA3 && rope->rope_type != ROPE_FACTORS) return "llama3";
     /* The factor of the slowest pair. */
@@ -194,7 +192,8 @@ static int special_at(const Tokenizer *tokenizer, const Rendered *text, size_t a
     for (size_t i = at; i < text->length && i - at < sizeof name - 1 && !text->said[i]; i++) {
         name[i - at] = text->letters[i];
         if (text->letters[i] != close) continue;
-        name[i + 1 - at] = '\0', *end = i + 1;
+        name[i + 1 - at] = '\0';
+        *end = i + 1;
         return tokenizer_special(tokenizer, name);
     }
     return -1;

@@ -4,24 +4,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FIRST_IS_SYSTEM \
+#define FIRST_IS_SYSTEM                                                                            \
     "{%- set system = messages[0].content if messages[0].role == 'system' else none -%}"
 #define THE_OTHERS "messages[0 if system is none else 1:]"
 
-#define LLAMA3_MESSAGES \
-    "{%- for message in messages -%}" \
-    "<|start_header_id|>{{ message.role }}<|end_header_id|>\n\n{{ message.content | trim " \
-    "}}<|eot_id|>" \
-    "{%- endfor -%}" \
+#define LLAMA3_MESSAGES                                                                            \
+    "{%- for message in messages -%}"                                                              \
+    "<|start_header_id|>{{ message.role }}<|end_header_id|>\n\n{{ message.content | trim "         \
+    "}}<|eot_id|>"                                                                                 \
+    "{%- endfor -%}"                                                                               \
     "<|start_header_id|>assistant<|end_header_id|>\n\n{{ '' }}"
 
-#define LLAMA3_DATED(today) \
-    "{{ bos_token }}<|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: " \
-    "December 2023\n" \
-    "Today Date: {{ date_string if date_string is defined else " today " }}\n\n" \
-    "{%- if messages[0].role == 'system' -%}" \
-    "{{ '\n\n' + messages[0].content | trim }}{%- set messages = messages[1:] -%}" \
-    "{%- else -%}{{ '\n\n' }}{%- endif -%}" \
+#define LLAMA3_DATED(today)                                                                        \
+    "{{ bos_token }}<|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: "        \
+    "December 2023\n"                                                                              \
+    "Today Date: {{ date_string if date_string is defined else " today " }}\n\n"                   \
+    "{%- if messages[0].role == 'system' -%}"                                                      \
+    "{{ '\n\n' + messages[0].content | trim }}{%- set messages = messages[1:] -%}"                 \
+    "{%- else -%}{{ '\n\n' }}{%- endif -%}"                                                        \
     "<|eot_id|>" LLAMA3_MESSAGES
 
 static const ChatTemplate templates[] = {
@@ -48,15 +48,14 @@ static const ChatTemplate templates[] = {
      "{%- endfor -%}{{ '<|assistant|>\n' }}",
      NULL},
     {"vicuna",
-     FIRST_IS_SYSTEM
-     "{{ bos_token }}"
-     "{{ system if system is not none else 'A chat between a curious user and an artificial "
-     "intelligence assistant. "
-     "The assistant gives helpful, detailed, and polite answers to the user\\'s questions.' }}"
-     "{%- for message in " THE_OTHERS " -%}"
-     "{%- if message.role == 'user' -%}{{ ' USER: ' + message.content | trim }}"
-     "{%- else -%}{{ ' ASSISTANT: ' + message.content | trim + eos_token }}"
-     "{%- endif -%}{%- endfor -%}{{ ' ASSISTANT:' }}",
+     FIRST_IS_SYSTEM "{{ bos_token }}"
+                     "{{ system if system is not none else 'A chat between a curious user and an "
+                     "artificial intelligence assistant. The assistant gives helpful, detailed, "
+                     "and polite answers to the user\\'s questions.' }}"
+                     "{%- for message in " THE_OTHERS " -%}"
+                     "{%- if message.role == 'user' -%}{{ ' USER: ' + message.content | trim }}"
+                     "{%- else -%}{{ ' ASSISTANT: ' + message.content | trim + eos_token }}"
+                     "{%- endif -%}{%- endfor -%}{{ ' ASSISTANT:' }}",
      NULL},
     {"alpaca",
      FIRST_IS_SYSTEM

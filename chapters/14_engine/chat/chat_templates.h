@@ -1,6 +1,6 @@
-/* The chat templates that `llama --chat-template NAME` has by name, in Jinja. They write the same as the
- * chat_template of these models does for a conversation without tools; tests/golden/chat.py names
- * the models. */
+/* The chat templates that `llama --chat-template NAME` has by name, in Jinja. They write the same
+ * as the chat_template of these models does for a conversation without tools; tests/golden/chat.py
+ * names the models. */
 #ifndef CHAT_TEMPLATES_H
 #define CHAT_TEMPLATES_H
 

@@ -133,7 +133,8 @@ static char *answer(Conversation *c) {
     if (!said) fail("out of memory for an answer");
     read_all(c, 0, NULL, 0);
     int most = llama->settings.tokens, chosen = g->chosen, start = g->decoder.length;
-    FinishReason ending = session_write(&c->session, !tokenizer_byte_level(llama->tokenizer), most, said);
+    FinishReason ending =
+        session_write(&c->session, !tokenizer_byte_level(llama->tokenizer), most, said);
     while (ending == FINISH_CONTEXT_FULL && forget_oldest(c)) {
         int *ids = answer_so_far(g, start, &answered);
         read_all(c, answered, ids, 1);
@@ -152,8 +153,8 @@ static char *answer(Conversation *c) {
 
 static void note_form(const Chat *chat) {
     fprintf(stderr,
-            "note: the model has no chat_template, and is talked to as %s; --chat-template NAME takes "
-            "another form\n",
+            "note: the model has no chat_template, and is talked to as %s; --chat-template NAME "
+            "takes another form\n",
             chat->form);
 }
 

@@ -134,23 +134,22 @@ static Value reversed(Jinja *j, Value value) {
 /* ------------------------------------------------------------------ operators */
 
 static Value arithmetic(Jinja *j, NodeKind operator, Value left, Value right) {
-    const bool is_product = operator == NODE_MULTIPLY || operator == NODE_REMAINDER;
+    const bool is_product = operator== NODE_MULTIPLY || operator== NODE_REMAINDER;
     int64_t result = 0;
     bool overflows = false;
-    if (operator == NODE_ADD && left.kind == STRING && right.kind == STRING)
+    if (operator== NODE_ADD && left.kind == STRING && right.kind == STRING)
         return jinja_text_value(jinja_concatenate(j, left.string, right.string));
     if (left.kind != NUMBER || right.kind != NUMBER ||
-        (operator == NODE_REMAINDER && right.number <= 0))
+        (operator== NODE_REMAINDER && right.number <= 0))
         jinja_fail(j, is_product ? "no numbers to multiply or divide"
                                  : "what is neither two texts nor two numbers is added");
-    if (operator == NODE_MULTIPLY)
+    if (operator== NODE_MULTIPLY)
         overflows = __builtin_mul_overflow(left.number, right.number, &result);
-    if (operator == NODE_ADD)
-        overflows = __builtin_add_overflow(left.number, right.number, &result);
-    if (operator == NODE_SUBTRACT)
+    if (operator== NODE_ADD) overflows = __builtin_add_overflow(left.number, right.number, &result);
+    if (operator== NODE_SUBTRACT)
         overflows = __builtin_sub_overflow(left.number, right.number, &result);
-    if (operator == NODE_REMAINDER) result = left.number % right.number;
-    if (operator == NODE_REMAINDER && result < 0)
+    if (operator== NODE_REMAINDER) result = left.number % right.number;
+    if (operator== NODE_REMAINDER && result<0)
         result += right.number; /* Python's is never negative */
     if (overflows) jinja_fail(j, "too large a number");
     return jinja_number_value(NUMBER, result);
@@ -183,14 +182,14 @@ static bool less(Jinja *j, Value left, Value right) {
 
 static bool compare(Jinja *j, NodeKind comparison, Value left, Value right) {
     switch (comparison) {
-        case NODE_EQUAL: return jinja_equal(j, left, right);
-        case NODE_UNEQUAL: return !jinja_equal(j, left, right);
-        case NODE_LESS: return less(j, left, right);
-        case NODE_LESS_EQUAL: return !less(j, right, left);
-        case NODE_GREATER: return less(j, right, left);
-        case NODE_GREATER_EQUAL: return !less(j, left, right);
-        case NODE_IN: return contains(j, right, left);
-        default: return !contains(j, right, left);
+    case NODE_EQUAL: return jinja_equal(j, left, right);
+    case NODE_UNEQUAL: return !jinja_equal(j, left, right);
+    case NODE_LESS: return less(j, left, right);
+    case NODE_LESS_EQUAL: return !less(j, right, left);
+    case NODE_GREATER: return less(j, right, left);
+    case NODE_GREATER_EQUAL: return !less(j, left, right);
+    case NODE_IN: return contains(j, right, left);
+    default: return !contains(j, right, left);
     }
 }
 
@@ -227,14 +226,14 @@ static Value apply(Jinja *j, const Node *step, Value value) {
     const Value to = kind == NODE_SLICE ? eval(j, step->first->next) : (Value){0};
     j->line = step->line;
     switch (kind) {
-        case NODE_ATTRIBUTE: return attribute(j, value, step->name);
-        case NODE_ITEM: return item(j, value, operand);
-        case NODE_SLICE: return slice(j, value, operand, to);
-        case NODE_REVERSE: return reversed(j, value);
-        case NODE_CONCATENATE:
-            return jinja_text_value(
-                jinja_concatenate(j, jinja_printed(j, value), jinja_printed(j, operand)));
-        default: return arithmetic(j, kind, value, operand);
+    case NODE_ATTRIBUTE: return attribute(j, value, step->name);
+    case NODE_ITEM: return item(j, value, operand);
+    case NODE_SLICE: return slice(j, value, operand, to);
+    case NODE_REVERSE: return reversed(j, value);
+    case NODE_CONCATENATE:
+        return jinja_text_value(
+            jinja_concatenate(j, jinja_printed(j, value), jinja_printed(j, operand)));
+    default: return arithmetic(j, kind, value, operand);
     }
 }
 
@@ -272,18 +271,18 @@ static Value conditional(Jinja *j, const Node *value) {
 
 static Value eval_kind(Jinja *j, const Node *node) {
     switch (node->kind) {
-        case NODE_CONSTANT: return node->value;
-        case NODE_VARIABLE: return jinja_get(j, j->scope, node->name);
-        case NODE_LIST: return new_list(j, node->first);
-        case NODE_MAP: return new_map(j, node->first);
-        case NODE_CAPTURE: return capture(j, node->first);
-        case NODE_CONDITIONAL: return conditional(j, node->first);
-        case NODE_NOT: return jinja_number_value(BOOLEAN, !jinja_true(eval(j, node->first)));
-        case NODE_NEGATE: return negative(j, eval(j, node->first));
-        case NODE_CALL: return call(j, node);
-        case NODE_COMPARE: return compare_all(j, node->first);
-        case NODE_CHAIN: return chain(j, node->first);
-        default: jinja_fail(j, "%.*s", (int)node->name.length, node->name.bytes); /* an ERROR */
+    case NODE_CONSTANT: return node->value;
+    case NODE_VARIABLE: return jinja_get(j, j->scope, node->name);
+    case NODE_LIST: return new_list(j, node->first);
+    case NODE_MAP: return new_map(j, node->first);
+    case NODE_CAPTURE: return capture(j, node->first);
+    case NODE_CONDITIONAL: return conditional(j, node->first);
+    case NODE_NOT: return jinja_number_value(BOOLEAN, !jinja_true(eval(j, node->first)));
+    case NODE_NEGATE: return negative(j, eval(j, node->first));
+    case NODE_CALL: return call(j, node);
+    case NODE_COMPARE: return compare_all(j, node->first);
+    case NODE_CHAIN: return chain(j, node->first);
+    default: jinja_fail(j, "%.*s", (int)node->name.length, node->name.bytes); /* an ERROR */
     }
 }
 
@@ -369,15 +368,15 @@ static void run_set(Jinja *j, const Node *node) {
 
 static void run_one(Jinja *j, const Node *node) {
     switch (node->kind) {
-        case NODE_TEXT: write_string(j, node->value.string); break;
-        case NODE_OUTPUT: write_string(j, jinja_printed(j, eval(j, node->first))); break;
-        case NODE_IF: run_if(j, node->first); break;
-        case NODE_FOR: run_for(j, node); break;
-        case NODE_SET: run_set(j, node); break;
-        case NODE_MACRO:
-            jinja_set(j, j->scope, node->name, (Value){.kind = MACRO, .macro = node});
-            break;
-        default: eval(j, node); /* an ERROR */
+    case NODE_TEXT: write_string(j, node->value.string); break;
+    case NODE_OUTPUT: write_string(j, jinja_printed(j, eval(j, node->first))); break;
+    case NODE_IF: run_if(j, node->first); break;
+    case NODE_FOR: run_for(j, node); break;
+    case NODE_SET: run_set(j, node); break;
+    case NODE_MACRO:
+        jinja_set(j, j->scope, node->name, (Value){.kind = MACRO, .macro = node});
+        break;
+    default: eval(j, node); /* an ERROR */
     }
 }
 

@@ -150,44 +150,56 @@ bool jinja_unescape(char escape, char *meant);
  * follow by `next`. */
 typedef enum {
     /* statements */
-    NODE_TEXT,             /* text outside braces, in `value` */
-    NODE_OUTPUT,           /* expression */
-    NODE_IF,               /* BRANCH … */
-    NODE_BRANCH,           /* condition, statement … */
-    NODE_FOR,              /* name; list, condition, BLOCK, BLOCK for an empty list */
-    NODE_SET,              /* name, perhaps attribute; expression */
-    NODE_MACRO,            /* name; PARAMETERS, BLOCK */
-    NODE_PARAMETERS,       /* PARAMETER … */
-    NODE_PARAMETER,        /* name; default, or none */
-    NODE_BLOCK,            /* statement … */
+    NODE_TEXT,       /* text outside braces, in `value` */
+    NODE_OUTPUT,     /* expression */
+    NODE_IF,         /* BRANCH … */
+    NODE_BRANCH,     /* condition, statement … */
+    NODE_FOR,        /* name; list, condition, BLOCK, BLOCK for an empty list */
+    NODE_SET,        /* name, perhaps attribute; expression */
+    NODE_MACRO,      /* name; PARAMETERS, BLOCK */
+    NODE_PARAMETERS, /* PARAMETER … */
+    NODE_PARAMETER,  /* name; default, or none */
+    NODE_BLOCK,      /* statement … */
     /* expressions */
-    NODE_CONSTANT,         /* `value` */
-    NODE_VARIABLE,         /* name */
-    NODE_LIST,             /* expression … */
-    NODE_MAP,              /* key, value, … */
-    NODE_CAPTURE,          /* statement …: the text that they write */
-    NODE_CONDITIONAL,      /* value, condition, other value or none */
-    NODE_NOT,              /* expression */
-    NODE_NEGATE,           /* expression */
-    NODE_CALL,             /* name; ARGUMENT … */
-    NODE_ARGUMENT,         /* name, perhaps empty; expression */
-    NODE_COMPARE,          /* operand, comparison …: a < b < c is a < b and b < c */
-    NODE_CHAIN,            /* operand, step …: each step is applied to the value so far */
+    NODE_CONSTANT,    /* `value` */
+    NODE_VARIABLE,    /* name */
+    NODE_LIST,        /* expression … */
+    NODE_MAP,         /* key, value, … */
+    NODE_CAPTURE,     /* statement …: the text that they write */
+    NODE_CONDITIONAL, /* value, condition, other value or none */
+    NODE_NOT,         /* expression */
+    NODE_NEGATE,      /* expression */
+    NODE_CALL,        /* name; ARGUMENT … */
+    NODE_ARGUMENT,    /* name, perhaps empty; expression */
+    NODE_COMPARE,     /* operand, comparison …: a < b < c is a < b and b < c */
+    NODE_CHAIN,       /* operand, step …: each step is applied to the value so far */
     /* comparisons, each with its right operand */
-    NODE_EQUAL, NODE_UNEQUAL, NODE_IN, NODE_NOT_IN,
-    NODE_LESS, NODE_LESS_EQUAL, NODE_GREATER, NODE_GREATER_EQUAL,
+    NODE_EQUAL,
+    NODE_UNEQUAL,
+    NODE_IN,
+    NODE_NOT_IN,
+    NODE_LESS,
+    NODE_LESS_EQUAL,
+    NODE_GREATER,
+    NODE_GREATER_EQUAL,
     /* steps */
-    NODE_OR, NODE_AND,                           /* right operand */
-    NODE_ADD, NODE_SUBTRACT, NODE_CONCATENATE,   /* right operand */
-    NODE_MULTIPLY, NODE_REMAINDER,               /* right operand */
-    NODE_ATTRIBUTE,                              /* name */
-    NODE_ITEM,                                   /* index */
-    NODE_SLICE,                                  /* from, to */
-    NODE_REVERSE,                                /* [::-1] */
-    NODE_METHOD, NODE_FILTER,                    /* name; ARGUMENT … */
-    NODE_TEST, NODE_NOT_TEST,                    /* name; ARGUMENT … */
+    NODE_OR,
+    NODE_AND, /* right operand */
+    NODE_ADD,
+    NODE_SUBTRACT,
+    NODE_CONCATENATE, /* right operand */
+    NODE_MULTIPLY,
+    NODE_REMAINDER, /* right operand */
+    NODE_ATTRIBUTE, /* name */
+    NODE_ITEM,      /* index */
+    NODE_SLICE,     /* from, to */
+    NODE_REVERSE,   /* [::-1] */
+    NODE_METHOD,
+    NODE_FILTER, /* name; ARGUMENT … */
+    NODE_TEST,
+    NODE_NOT_TEST, /* name; ARGUMENT … */
     /* either */
-    NODE_ERROR             /* braces that are no Jinja, or not supported: the message, in `name` */
+    NODE_ERROR /* braces that are no Jinja, or not supported: the message, in `name` */
 } NodeKind;
 
 typedef struct Node {

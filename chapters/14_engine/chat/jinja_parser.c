@@ -58,8 +58,8 @@ static Node *error_node(Parser *p, const char *format, va_list arguments) {
 }
 
 /* These braces are no Jinja, or not supported. The first error counts. */
-__attribute__((format(printf, 2, 3)))
-static Node *syntax_error(Parser *p, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static Node *syntax_error(Parser *p, const char *format,
+                                                                ...) {
     va_list arguments;
     va_start(arguments, format);
     if (!p->error) p->error = error_node(p, format, arguments);
@@ -68,8 +68,7 @@ static Node *syntax_error(Parser *p, const char *format, ...) {
 }
 
 /* The template ends here, and then in error. */
-__attribute__((format(printf, 2, 3)))
-static void missing_end(Parser *p, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void missing_end(Parser *p, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     if (!p->unclosed) p->unclosed = error_node(p, format, arguments);
@@ -228,12 +227,12 @@ static Node *variable_or_call(Parser *p) {
 static Node *primary(Parser *p) {
     if (p->error) return p->error;
     switch (p->token.kind) {
-        case TOKEN_STRING: return string_literal(p);
-        case TOKEN_NUMBER: return number_literal(p);
-        case TOKEN_OPEN_STRING: return syntax_error(p, "a text without its end");
-        case TOKEN_BAD_ESCAPE:
-            return syntax_error(p, "\"%.2s\" in a text is not known here", p->token.start);
-        default: break;
+    case TOKEN_STRING: return string_literal(p);
+    case TOKEN_NUMBER: return number_literal(p);
+    case TOKEN_OPEN_STRING: return syntax_error(p, "a text without its end");
+    case TOKEN_BAD_ESCAPE:
+        return syntax_error(p, "\"%.2s\" in a text is not known here", p->token.start);
+    default: break;
     }
     if (accept(p, "[")) return list_literal(p, "]", NULL);
     if (accept(p, "{")) return map_literal(p);
@@ -343,10 +342,10 @@ static Node *operators(Parser *p, NodeKind kind, Node *operand(Parser *), size_t
     return chain_of(p, kind, first, steps.first);
 }
 
-#define LEVEL(function, kind, operand, ...) \
-    static Node *function(Parser *p) { \
-        static const Operator level[] = {__VA_ARGS__}; \
-        return operators(p, kind, operand, sizeof level / sizeof *level, level); \
+#define LEVEL(function, kind, operand, ...)                                                        \
+    static Node *function(Parser *p) {                                                             \
+        static const Operator level[] = {__VA_ARGS__};                                             \
+        return operators(p, kind, operand, sizeof level / sizeof *level, level);                   \
     }
 
 static Node *negation(Parser *p);

@@ -15,8 +15,8 @@ void jinja_fail(const Jinja *j, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    fail("%s: its chat template, line %d: %s (--chat-template NAME takes another)", j->template->path,
-         j->line, message);
+    fail("%s: its chat template, line %d: %s (--chat-template NAME takes another)",
+         j->template->path, j->line, message);
 }
 
 void jinja_nest(Jinja *j, int depth) {
@@ -121,13 +121,13 @@ List *jinja_list(Jinja *j, size_t count) {
 
 bool jinja_true(Value value) {
     switch (value.kind) {
-        case BOOLEAN:
-        case NUMBER: return value.number != 0;
-        case STRING: return value.string.length > 0;
-        case LIST: return value.list->count > 0;
-        case MAP: return value.map->by_identity || value.map->count > 0;
-        case MACRO: return true;
-        default: return false;
+    case BOOLEAN:
+    case NUMBER: return value.number != 0;
+    case STRING: return value.string.length > 0;
+    case LIST: return value.list->count > 0;
+    case MAP: return value.map->by_identity || value.map->count > 0;
+    case MACRO: return true;
+    default: return false;
     }
 }
 
@@ -166,17 +166,16 @@ bool jinja_equal(Jinja *j, Value left, Value right) {
 String jinja_printed(Jinja *j, Value value) {
     char number[32];
     switch (value.kind) {
-        case UNDEFINED: return jinja_string(j, 0, "", false);
-        case NONE: return jinja_string(j, 4, "None", false);
-        case BOOLEAN:
-            return value.number ? jinja_string(j, 4, "True", false)
-                                : jinja_string(j, 5, "False", false);
-        case NUMBER:
-            return jinja_string(j,
-                                (size_t)snprintf(number, sizeof number, "%" PRId64, value.number),
-                                number, false);
-        case STRING: return value.string;
-        default: jinja_fail(j, "a list or an object is to be printed: no conversation needs that");
+    case UNDEFINED: return jinja_string(j, 0, "", false);
+    case NONE: return jinja_string(j, 4, "None", false);
+    case BOOLEAN:
+        return value.number ? jinja_string(j, 4, "True", false)
+                            : jinja_string(j, 5, "False", false);
+    case NUMBER:
+        return jinja_string(j, (size_t)snprintf(number, sizeof number, "%" PRId64, value.number),
+                            number, false);
+    case STRING: return value.string;
+    default: jinja_fail(j, "a list or an object is to be printed: no conversation needs that");
     }
 }
 

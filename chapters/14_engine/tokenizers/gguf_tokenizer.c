@@ -194,8 +194,8 @@ static void add_names(const Tokenizer *t, GgufPairs *pairs) {
 }
 
 static void add_kinds(const Tokenizer *t, GgufPairs *pairs) {
-    static const uint32_t types[] = {[NORMAL] = 1,       [UNKNOWN] = 2, [CONTROL] = 3,
-                                     [USER_DEFINED] = 4, [ADDED] = 4,   [BYTE] = 6};
+    static const uint32_t types[] = {
+        [NORMAL] = 1, [UNKNOWN] = 2, [CONTROL] = 3, [USER_DEFINED] = 4, [ADDED] = 4, [BYTE] = 6};
     const Vocabulary *v = &t->vocabulary;
     uint32_t *kinds = xmalloc((size_t)v->size * sizeof *kinds);
     for (int id = 0; id < v->size; id++)
@@ -218,8 +218,8 @@ static void find_ranks(const Vocabulary *v, float ranks[v->size]) {
             if (pair[0] >= 0 && pair[1] >= 0 &&
                 map_find(&v->pairs, sizeof pair, (const char *)pair) < 0)
                 fail("this tokenizer.json does not merge all that makes a token, as \"%.*s\", and "
-                     "GGUF has no "
-                     "words for that: --tokenizer takes a tokenizer.model, if there is one",
+                     "GGUF has no words for that: --tokenizer takes a tokenizer.model, if there is "
+                     "one",
                      token->piece_length, token->piece);
         }
     }
@@ -251,7 +251,7 @@ static void add_merge(Merges *merges, int left_length, const char *left, int rig
     length += alphabet_name(right_length, right, text + length);
     if (merges->count == merges->capacity)
         merges->texts = xrealloc(merges->texts, (merges->capacity = 2 * merges->capacity + 1000) *
-                                                      sizeof *merges->texts);
+                                                    sizeof *merges->texts);
     merges->texts[merges->count++] = (GgufText){(size_t)length, text};
 }
 
@@ -284,15 +284,13 @@ static void add_merges(const Tokenizer *t, GgufPairs *pairs) {
 void gguf_tokenizer_pairs(const Tokenizer *t, GgufPairs *pairs) {
     if (t->hooks.encode)
         fail("this tokenizer.json is of neither of Llama's families, and GGUF has no words for "
-             "what it does to a text: "
-             "--tokenizer takes a tokenizer.model, if there is one");
+             "what it does to a text: --tokenizer takes a tokenizer.model, if there is one");
     if (t->hooks.normalize)
         fail("this tokenizer.model has a character map, or removes spaces: a .gguf of ours has "
              "neither");
     if (!t->byte_level && (t->no_double_prefix || (t->vocabulary.lists_merges && t->has_added)))
         fail("in this tokenizer %s, and GGUF has no words for that: --tokenizer takes a "
-             "tokenizer.model without added "
-             "tokens",
+             "tokenizer.model without added tokens",
              t->has_added ? "a text begins anew behind an added token"
                           : "a text that begins with a space gets no other");
     gguf_add_text(pairs, KEY "model", t->byte_level ? "gpt2" : "llama");
@@ -301,7 +299,8 @@ void gguf_tokenizer_pairs(const Tokenizer *t, GgufPairs *pairs) {
     add_kinds(t, pairs);
     if (t->byte_level) add_merges(t, pairs);
     else add_scores(t, pairs);
-    if (!t->byte_level) gguf_add_bool(pairs, KEY "add_space_prefix", t->prepend_scheme != PREPEND_NEVER);
+    if (!t->byte_level)
+        gguf_add_bool(pairs, KEY "add_space_prefix", t->prepend_scheme != PREPEND_NEVER);
     if (t->bos >= 0) gguf_add_u32(pairs, KEY "bos_token_id", (uint32_t)t->bos);
     if (t->eos >= 0) gguf_add_u32(pairs, KEY "eos_token_id", (uint32_t)t->eos);
     gguf_add_bool(pairs, KEY "add_bos_token", tokenizer_adds_bos(t));

@@ -19,7 +19,7 @@ typedef struct {
 
 /* Added tokens that are looked for together. */
 typedef struct {
-    NameTable names;      /* an id of these is a place in `added` */
+    NameTable names;  /* an id of these is a place in `added` */
     bool begins[256]; /* whether any begins with this byte */
 } AddedTokenTrie;
 
@@ -38,7 +38,7 @@ typedef struct Pipeline {
      * are. */
     AddedTokenTrie in_text, in_normalized;
     char *normalized_names;
-    DecodedToken *decoded;         /* of every token */
+    DecodedToken *decoded;        /* of every token */
     bool byte_fallback, fuse_unk; /* for what no token spells */
     /* word_length(): a word may be cut where no token has its two characters side by side */
     bool falls_apart;

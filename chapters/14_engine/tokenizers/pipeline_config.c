@@ -104,8 +104,7 @@ static void need_normal_forms(const Place *p) {
         refuse_json(
             p->path, p->key, p->step,
             "this program was built without the library utf8proc, which that needs (apt install "
-            "libutf8proc-dev | "
-            "dnf install utf8proc-devel | brew install utf8proc, then make)");
+            "libutf8proc-dev | dnf install utf8proc-devel | brew install utf8proc, then make)");
 }
 
 static void normalizer_steps(Steps *steps, const Place *p) {
@@ -207,10 +206,9 @@ static void pre_tokenizer_steps(Steps *steps, const Place *p) {
                                 .pattern = regex_new(p->path, p->key, "\\s"),
                                 .behavior = REMOVED});
     } else {
-        refuse_json(
-            p->path, p->key, p->step,
-            "known are ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit and "
-            "Metaspace");
+        refuse_json(p->path, p->key, p->step,
+                    "known are ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit "
+                    "and Metaspace");
     }
 }
 

@@ -373,8 +373,7 @@ static void code_free(void *code) { pcre2_code_free(code); }
 
 static void *compile(const char *path, const char *where, const char *, const char *, bool) {
     fail("%s: %s: this program was built without the library PCRE2, which that needs (apt install "
-         "libpcre2-dev | "
-         "dnf install pcre2-devel | brew install pcre2, then make)",
+         "libpcre2-dev | dnf install pcre2-devel | brew install pcre2, then make)",
          path, where);
 }
 

@@ -16,11 +16,11 @@ typedef struct Regex Regex;
 /* `where` and `path` are for messages: what holds the expression. */
 Regex *regex_new(const char *path, const char *where, const char *expression);
 Regex *regex_of_text(const char *text); /* finds that text; the text stays the caller's */
-Regex *regex_of_words(
-    bool signs);              /* words as Rust has them; with `signs`, runs of other signs, too */
+Regex *
+regex_of_words(bool signs);   /* words as Rust has them; with `signs`, runs of other signs, too */
 Regex *regex_of_digits(void); /* one digit or other numeral, as the pre-tokenizer Digits has them */
-Regex *regex_of_punctuation(
-    void); /* one punctuation mark, as the pre-tokenizer Punctuation has them */
+Regex *
+regex_of_punctuation(void); /* one punctuation mark, as the pre-tokenizer Punctuation has them */
 void regex_free(Regex *regex);
 
 /* A search through parts of one text, which is valid UTF-8. */

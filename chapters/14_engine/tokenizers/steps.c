@@ -22,7 +22,10 @@ void pieces_add(Pieces *pieces, size_t length, const char *text, size_t first) {
     buffer_add(&pieces->text, length, text);
 }
 
-void pieces_free(Pieces *pieces) { free(pieces->text.text), free(pieces->pieces); }
+void pieces_free(Pieces *pieces) {
+    free(pieces->text.text);
+    free(pieces->pieces);
+}
 
 /* The output of a step, which may become as long as these. */
 static Pieces empty_like(const Pieces *pieces) { return (Pieces){.text.most = pieces->text.most}; }

@@ -27,11 +27,11 @@ Tokenizer *tokenizer_parse_any(const char *path, size_t length, char *bytes) {
     if (tiktoken_is(bytes)) return tiktoken_read(path, length, bytes);
     if (!sentencepiece_is(length, bytes))
         fail("%s: no tokenizer: it is neither SentencePiece's nor tiktoken's tokenizer.model, nor "
-             "a tokenizer.json, nor "
-             "llama2.c's tokenizer.bin",
+             "a tokenizer.json, nor llama2.c's tokenizer.bin",
              path);
     Tokenizer *tokenizer = sentencepiece_read(path, length, bytes);
-    if (tokenizer->charsmap_length > 0 || tokenizer->removes_spaces) pipeline_uses_charsmap(tokenizer, path);
+    if (tokenizer->charsmap_length > 0 || tokenizer->removes_spaces)
+        pipeline_uses_charsmap(tokenizer, path);
     return tokenizer;
 }
 

@@ -110,7 +110,9 @@ static void append_tokens(Tokenizer *t, const TokenList *list) {
         t->has_added |= token.kind == ADDED;
     }
     if (last == 0) return;
-    t->prepend_scheme = t->prepend_scheme == PREPEND_NEVER ? PREPEND_NEVER : PREPEND_FIRST; /* as transformers has it then */
+    t->prepend_scheme = t->prepend_scheme == PREPEND_NEVER
+                            ? PREPEND_NEVER
+                            : PREPEND_FIRST; /* as transformers has it then */
     t->no_double_prefix = true;
 }
 

@@ -1,4 +1,5 @@
-/* Included before everything else when coverage is counted: what ends without exit() loses no count by it. */
+/* Included before everything else when coverage is counted: what ends without exit() loses no count
+ * by it. */
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
-/* Preloaded by faults.c: counts the allocations of a program and fails the n-th, or all from the n-th on. A program
- * that allocates ten thousand times does so at few places: those are told apart by what is on the stack. */
+/* Preloaded by faults.c: counts the allocations of a program and fails the n-th, or all from the
+ * n-th on. A program that allocates ten thousand times does so at few places: those are told apart
+ * by what is on the stack. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -21,7 +22,10 @@ static void find_counter(void) {
     int file = path ? open(path, O_RDWR) : -1;
     void *memory = mmap(NULL, sizeof *allocations, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     unsetenv("LD_PRELOAD");
-    if (memory != MAP_FAILED) allocations = memory, program = getpid();
+    if (memory != MAP_FAILED) {
+        allocations = memory;
+        program = getpid();
+    }
 }
 
 /* Notes the place of this allocation, if it is new. */
@@ -41,9 +45,15 @@ static void look(long n) {
 
 static bool fails(void) {
     static _Thread_local bool looking; /* which may allocate, too */
-    if (!allocations || !allocations->running || looking || (allocations->alone && getpid() != program)) return false;
+    if (!allocations || !allocations->running || looking ||
+        (allocations->alone && getpid() != program))
+        return false;
     long n = ++allocations->count;
-    if (allocations->looks) looking = true, look(n), looking = false;
+    if (allocations->looks) {
+        looking = true;
+        look(n);
+        looking = false;
+    }
     bool fails = n == allocations->fail_at || (allocations->lasting && n > allocations->fail_at);
     if (fails) errno = ENOMEM;
     return fails;
@@ -55,12 +65,15 @@ static bool fails(void) {
 void *malloc(size_t size) { return fails() ? NULL : NEXT(malloc)(size); }
 void *calloc(size_t count, size_t size) { return fails() ? NULL : NEXT(calloc)(count, size); }
 void *realloc(void *memory, size_t size) { return fails() ? NULL : NEXT(realloc)(memory, size); }
-void *aligned_alloc(size_t alignment, size_t size) { return fails() ? NULL : NEXT(aligned_alloc)(alignment, size); }
+void *aligned_alloc(size_t alignment, size_t size) {
+    return fails() ? NULL : NEXT(aligned_alloc)(alignment, size);
+}
 int posix_memalign(void **memory, size_t alignment, size_t size) {
     return fails() ? ENOMEM : NEXT(posix_memalign)(memory, alignment, size);
 }
 
-/* What is counted and fails begins with main, and ends with the last that the program itself has to do at exit. */
+/* What is counted and fails begins with main, and ends with the last that the program itself has to
+ * do at exit. */
 static int (*program_main)(int, char **, char **);
 
 static void stop_running(void) { allocations->running = false; }
@@ -74,14 +87,15 @@ static int counted_main(int argc, char **argv, char **environment) {
     return program_main(argc, argv, environment);
 }
 
-int __libc_start_main(int main(int, char **, char **), int argc, char **argv, void init(void), void fini(void),
-                      void linker_fini(void), void *stack) {
+int __libc_start_main(int main(int, char **, char **), int argc, char **argv, void init(void),
+                      void fini(void), void linker_fini(void), void *stack) {
     __typeof__(&__libc_start_main) next = (__typeof__(next))dlsym(RTLD_NEXT, "__libc_start_main");
     program_main = main;
     return next(counted_main, argc, argv, init, fini, linker_fini, stack);
 }
 
-/* At every look a fifth of a second has passed: what measures itself is done soon, and always prints the same. */
+/* At every look a fifth of a second has passed: what measures itself is done soon, and always
+ * prints the same. */
 int clock_gettime(clockid_t, struct timespec *time) {
     static long looks;
     looks++;

@@ -1,5 +1,6 @@
-/* For targets of code that ends in fail(): its exit() comes back to the target, and what it said is held to the promise
- * of common/error.h, which is compiled anew here for that. Memory that is lost on the way is no finding. */
+/* For targets of code that ends in fail(): its exit() comes back to the target, and what it said is
+ * held to the promise of common/error.h, which is compiled anew here for that. Memory that is lost
+ * on the way is no finding. */
 #ifndef TESTS_FUZZ_CAUGHT_H
 #define TESTS_FUZZ_CAUGHT_H
 

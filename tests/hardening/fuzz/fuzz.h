@@ -1,5 +1,5 @@
-/* A target of `make fuzz` and of the replay in `make test`: any bytes are taken, and what was promised of them
- * holds. */
+/* A target of `make fuzz` and of the replay in `make test`: any bytes are taken, and what was
+ * promised of them holds. */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 

@@ -1,4 +1,5 @@
-/* Broken config.json files: each is refused with one line, or followed by numbers that everything else can stand. */
+/* Broken config.json files: each is refused with one line, or followed by numbers that everything
+ * else can stand. */
 #include "09_decoder/model_summary.h"
 #include "tests/hardening/fuzz/caught.h"
 
@@ -23,11 +24,13 @@ static void read_it(void) {
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     static FILE *file;
     if (!file) {
-        file = tmpfile(), nowhere = fopen("/dev/null", "w");
+        file = tmpfile();
+        nowhere = fopen("/dev/null", "w");
         snprintf(path, sizeof path, "/dev/fd/%d", fileno(file));
     }
     rewind(file);
-    promise(ftruncate(fileno(file), 0) == 0 && pwrite(fileno(file), bytes, size, 0) == (ssize_t)size,
+    promise(ftruncate(fileno(file), 0) == 0 &&
+                pwrite(fileno(file), bytes, size, 0) == (ssize_t)size,
             "the file is written", path);
     attempt(read_it);
     return 0;

@@ -2,8 +2,8 @@
 #include "common/safetensors.h"
 #include "tests/hardening/fuzz/fuzz.h"
 
-/* Reads every element, so that the sanitizers see one that lies outside. The sum is global, or the compiler
- * could do without. */
+/* Reads every element, so that the sanitizers see one that lies outside. The sum is global, or the
+ * compiler could do without. */
 double sum;
 static void read_elements(const Tensor *tensor) {
     for (size_t i = 0; i < tensor_count(tensor); i++) sum += tensor_get(tensor, i);
@@ -18,7 +18,8 @@ static void check_accepted(const SafeTensors *file, const uint8_t *bytes, size_t
         const Tensor *tensor = &file->tensors[i];
         promise(tensor->data == expected, "the tensors' bytes follow each other", "");
         promise(tensor->rank >= 0 && tensor->rank <= TENSOR_MAX_RANK, "the rank is in range", "");
-        promise(safetensors_find(file, tensor->name) == tensor, "every tensor is found by its name", "");
+        promise(safetensors_find(file, tensor->name) == tensor, "every tensor is found by its name",
+                "");
         read_elements(tensor);
         expected += tensor_bytes(tensor);
     }
@@ -36,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
         safetensors_close(&file);
     } else {
         promise(error[0] && strlen(error) < SAFETENSORS_ERROR, "a refusal says why", "");
-        for (const char *c = error; *c; c++) promise((unsigned char)*c >= ' ' && *c != 127, "it is one line", "");
+        for (const char *c = error; *c; c++)
+            promise((unsigned char)*c >= ' ' && *c != 127, "it is one line", "");
     }
     return 0;
 }

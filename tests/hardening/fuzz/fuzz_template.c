@@ -1,11 +1,12 @@
-/* Any chat template and any conversation, parted by the byte 1E: the template, what the system says, what the user and
- * the model say in turn. It writes a text, or is refused with one line; and what no message says is not marked as said
- * in one. */
+/* Any chat template and any conversation, parted by the byte 1E: the template, what the system
+ * says, what the user and the model say in turn. It writes a text, or is refused with one line; and
+ * what no message says is not marked as said in one. */
 #include "14_engine/chat/jinja.h"
 
 #include <stdlib.h>
 
-/* Until a template is refused nothing is freed. A fuzzer sees so many of them that what they had must be freed here. */
+/* Until a template is refused nothing is freed. A fuzzer sees so many of them that what they had
+ * must be freed here. */
 enum { MOST_KEPT = 1 << 20 };
 
 static void *kept[MOST_KEPT];
@@ -38,9 +39,11 @@ static char *text;
 
 static void render_it(void) {
     static const char *const roles[] = {"system", "user", "assistant"};
-    Message messages[MOST_MESSAGES] = {{"user", "Hello!"}, {"assistant", " Hi.\n"}, {"user", "<s> Who?"}};
+    Message messages[MOST_MESSAGES] = {
+        {"user", "Hello!"}, {"assistant", " Hi.\n"}, {"user", "<s> Who?"}};
     size_t count = 0, said = 0, marked = 0;
-    for (char *part = strchr(text, PART); part && count < MOST_MESSAGES; part = strchr(part, PART)) {
+    for (char *part = strchr(text, PART); part && count < MOST_MESSAGES;
+         part = strchr(part, PART)) {
         *part++ = '\0';
         messages[count] = (Message){roles[count == 0 ? 0 : 1 + (count - 1) % 2], part};
         count++;
@@ -50,8 +53,10 @@ static void render_it(void) {
     Rendered rendered = template_render(&template, count, messages);
     kept_count = 0;
     for (size_t i = 0; i < count; i++) said += strlen(messages[i].content);
-    for (size_t i = 0; i < rendered.length; i++)
-        marked += rendered.said[i], promise(rendered.letters[i] != '\0', "it writes text", text);
+    for (size_t i = 0; i < rendered.length; i++) {
+        marked += rendered.said[i];
+        promise(rendered.letters[i] != '\0', "it writes text", text);
+    }
     promise(said > 0 || marked == 0, "what nobody said is not marked", text);
     rendered_free(&rendered);
 }

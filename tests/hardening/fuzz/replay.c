@@ -1,4 +1,5 @@
-/* Gives a target the files that were kept, each once, without a fuzzer: replay_TARGET FOLDER|FILE … */
+/* Gives a target the files that were kept, each once, without a fuzzer: replay_TARGET FOLDER|FILE …
+ */
 #include "common/file.h"
 #include "tests/hardening/fuzz/fuzz.h"
 
@@ -7,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifdef __SANITIZE_ADDRESS__ /* what a reader has when it refuses a file is lost: the targets leave it by longjmp */
+#ifdef __SANITIZE_ADDRESS__ /* what a reader has when it refuses a file is lost: the targets leave \
+                               it by longjmp */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "detect_leaks=0"; }
 #endif
@@ -29,11 +31,13 @@ static void replay(const char *path) {
     if (!folder) {
         size_t size;
         char *bytes = file_read(current = path, &size);
-        uint8_t *copy = malloc(size); /* of the exact size, so that a sanitizer sees what is read behind the end */
+        uint8_t *copy = malloc(
+            size); /* of the exact size, so that a sanitizer sees what is read behind the end */
         memcpy(copy, bytes, size);
         alarm(LIMIT);
         LLVMFuzzerTestOneInput(copy, size);
-        free(copy), free(bytes);
+        free(copy);
+        free(bytes);
         passed++;
         return;
     }
