@@ -58,7 +58,7 @@ static void print_rows(const Model *model, const Model *other) {
 /* The logits after the course's sentence. */
 static void read_sentence(const Model *model, const Sentence *s, float logits[s->V]) {
     Decoder decoder = decoder_new(model, &reference_kernels, s->T);
-    decoder_read(&decoder, s->T, s->ids);
+    decoder_eval(&decoder, s->T, s->ids);
     decoder_logits(&decoder, logits);
     decoder_free(&decoder);
 }
@@ -67,7 +67,7 @@ static void add_layout(Table *table, const char *name, const Model *model, const
                        const Tokenizer *tokenizer, const float expected[s->V]) {
     float logits[s->V];
     read_sentence(model, s, logits);
-    int far = sentence_far(3, s->V, logits, expected), best = greedy(s->V, logits);
+    int far = sentence_count_mismatches(3, s->V, logits, expected), best = argmax(s->V, logits);
     size_t length;
     const char *piece = tokenizer_piece(tokenizer, best, &length);
     table_row(table, "%s|%s|%d of %d|%.*s", name,

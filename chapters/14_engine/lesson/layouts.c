@@ -37,7 +37,7 @@ static float *meta_numbers(const Model *model, const Part *part, const Tensor *t
     float *numbers = tensor_to_float(tensor);
     if (!part->is_rotated) return numbers;
     int D = model->config.D, C = model->config.C, heads = (int)tensor->shape[0] / D;
-    float *rows = allocate(tensor_count(tensor) * sizeof *rows);
+    float *rows = xmalloc(tensor_count(tensor) * sizeof *rows);
     rows_to_interleaved(heads, D, C, (void *)rows, (void *)numbers);
     free(numbers);
     return rows;
@@ -46,7 +46,7 @@ static float *meta_numbers(const Model *model, const Part *part, const Tensor *t
 Model meta_model(const Model *model) {
     Model meta = *model;
     meta.interleaved = true;
-    meta.layers = allocate((size_t)model->config.L * sizeof *meta.layers);
+    meta.layers = xmalloc((size_t)model->config.L * sizeof *meta.layers);
     for (int l = 0; l < model->config.L; l++) {
         Layer *layer = &meta.layers[l];
         *layer = model->layers[l];
@@ -84,10 +84,8 @@ void save_as_gguf(const Model *model, const char *path) {
         for (const Part *part = parts; part < parts + PARTS; part++) {
             if (!part->in_layers && l > 0) continue;
             Tensor from = part_tensor(model, part, l);
-            if (part->in_layers)
-                snprintf(names[count], 40, "blk.%d.%s.weight", l, part->gguf);
-            else
-                snprintf(names[count], 40, "%s.weight", part->gguf);
+            if (part->in_layers) snprintf(names[count], 40, "blk.%d.%s.weight", l, part->gguf);
+            else snprintf(names[count], 40, "%s.weight", part->gguf);
             tensors[count] = (GgufTensor){.name = names[count],
                                           .type = GGUF_TYPE_F32,
                                           .rank = from.rank,

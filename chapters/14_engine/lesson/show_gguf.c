@@ -23,10 +23,8 @@ static uint64_t field(Walk *walk, size_t size, bool is_text, const char *what) {
         snprintf(hex + 3 * i, sizeof hex - 3 * i, "%02x ", bytes[i]);
     if (size > 8) snprintf(hex + 24, sizeof hex - 24, "…");
     if (!is_text) memcpy(&number, bytes, size);
-    if (is_text)
-        snprintf(value, sizeof value, "%.*s", (int)size, (const char *)bytes);
-    else
-        snprintf(value, sizeof value, "%llu", (unsigned long long)number);
+    if (is_text) snprintf(value, sizeof value, "%.*s", (int)size, (const char *)bytes);
+    else snprintf(value, sizeof value, "%llu", (unsigned long long)number);
     table_row(&walk->table, "%zu|%s|%s|%s", walk->at, hex, value, what);
     walk->at += size;
     return number;
@@ -82,8 +80,7 @@ void show_gguf(const char *path) {
             table_row(&table, "%s|%s|%zu of them", pair->key, types[pair->type], pair->count);
         else if (pair->type == GGUF_STRING)
             table_row(&table, "%s|STRING|%.*s", pair->key, (int)text.length, text.letters);
-        else
-            table_row(&table, "%s|%s|%g", pair->key, types[pair->type], gguf_number(pair, 0));
+        else table_row(&table, "%s|%s|%g", pair->key, types[pair->type], gguf_number(pair, 0));
     }
     table_print(&table, stdout);
     section("Its tensors");

@@ -28,20 +28,20 @@ static double ask(const Exam *exam, const Model *model, size_t prompt, const int
     float logits[V];
     double log_p = 0;
     Decoder decoder = decoder_new(model, &reference_kernels, (int)prompt + MOST);
-    decoder_read(&decoder, (int)prompt, ids);
+    decoder_eval(&decoder, (int)prompt, ids);
     for (size_t i = 0; i < exam->count; i++) {
         decoder_logits(&decoder, logits);
         log_p += log_probability(V, logits, exam->right[i]);
-        decoder_read(&decoder, 1, &exam->right[i]);
+        decoder_eval(&decoder, 1, &exam->right[i]);
     }
     decoder.length = 0; /* the same prompt again, now for the model's own answer */
-    decoder_read(&decoder, (int)prompt, ids);
+    decoder_eval(&decoder, (int)prompt, ids);
     while (count < MOST) {
         decoder_logits(&decoder, logits);
-        int next = greedy(V, logits);
-        if (ends_text(model, exam->tokenizer, next)) break;
+        int next = argmax(V, logits);
+        if (is_end_of_generation(model, exam->tokenizer, next)) break;
         said[count++] = next;
-        decoder_read(&decoder, 1, &next);
+        decoder_eval(&decoder, 1, &next);
     }
     decoder_free(&decoder);
     size_t length;
@@ -60,7 +60,7 @@ static void try(Exam *exam, const char *what, const Model *model, const char *te
     char answer[80];
     size_t count;
     int *ids = tokenizer_encode(exam->tokenizer, strlen(text), text, false, &count);
-    ids = reallocate(ids, (count + bos) * sizeof *ids);
+    ids = xrealloc(ids, (count + bos) * sizeof *ids);
     memmove(ids + bos, ids, count * sizeof *ids);
     for (size_t i = 0; i < bos; i++) ids[i] = tokenizer_bos(exam->tokenizer);
     double p = ask(exam, model, count + bos, ids, answer);
@@ -70,7 +70,7 @@ static void try(Exam *exam, const char *what, const Model *model, const char *te
 }
 
 static void try_models(Exam *exam, const Model *model, const char *text) {
-    float *zeros = allocate(tensor_count(&model->lm_head) * sizeof *zeros);
+    float *zeros = xmalloc(tensor_count(&model->lm_head) * sizeof *zeros);
     memset(zeros, 0, tensor_count(&model->lm_head) * sizeof *zeros);
     Model layout = *model, swapped = *model, eps = *model, theta = *model, head = *model;
     layout.interleaved = true;
@@ -78,7 +78,7 @@ static void try_models(Exam *exam, const Model *model, const char *text) {
     theta.config.rope.rope_theta = 500000;
     head.lm_head.dtype = F32;
     head.lm_head.data = zeros;
-    swapped.layers = allocate((size_t)model->config.L * sizeof *swapped.layers);
+    swapped.layers = xmalloc((size_t)model->config.L * sizeof *swapped.layers);
     for (int l = 0; l < model->config.L; l++) {
         swapped.layers[l] = model->layers[l];
         swapped.layers[l].gate_proj = model->layers[l].up_proj;
@@ -98,9 +98,9 @@ static void try_prompts(Exam *exam, const Model *model, Tokenizer *tokenizer, co
     char other[400];
     try(exam, "no BOS", model, text, 0);
     try(exam, "BOS twice", model, text, 2);
-    tokenizer->prefix = NEVER;
+    tokenizer->prepend_scheme = PREPEND_NEVER;
     try(exam, "no space before the text", model, text, 1);
-    tokenizer->prefix = ALWAYS;
+    tokenizer->prepend_scheme = PREPEND_ALWAYS;
     snprintf(other, sizeof other, "%s ", text);
     try(exam, "a space after the text", model, other, 1);
     snprintf(other, sizeof other, "%s", text);
