@@ -1,7 +1,7 @@
 #!/bin/sh
 # The lessons quote compiled code and real runs. In a README, a REFERENCE, or a page beside the chapters,
 #
-#     <!-- code: chapters/01_normalization/normalization.c rms_norm -->     a function with the comment above it, or a type of one line
+#     <!-- code: chapters/01_normalization/normalization.c rms_norm -->     a function or a type, with the comment above it
 #     <!-- run: 01_normalization | RMSNorm by hand -->                      that section of what the program prints
 #     <!-- run: 03_feed_forward | The hidden width of every Llama | 7B -->  its column heads, and its lines with a 7B
 #     <!-- run: tests/golden/articles.txt | Masks -->                       a section of a committed run
@@ -15,15 +15,22 @@ data=$1 check=$2 passed=0 failed=0
 fresh=$(mktemp) && trap 'rm -f "$fresh"' EXIT
 
 quote='
-function quote_code(file, name,    line, comment, found) {
-    comment = ""
+function quote_code(file, name,    line, comment, found, type) {
+    comment = type = ""
     while ((getline line < file) > 0) {
         if (found) { print line; if (line ~ /^}/) break; continue }
+        if (type != "") {
+            type = type line "\n"
+            if (line ~ "^} " name ";") { printf "%s", comment type; found = 1; break }
+            if (line ~ /^}/) comment = type = ""
+            continue
+        }
         if (line ~ "^[A-Za-z_].*[ *]" name "[(;]" && line !~ /^#/) {
             printf "%s", comment; print line; found = 1
             if (line ~ /(;|})( *\/\*.*\*\/)?$/) break
             continue
         }
+        if (line ~ /^typedef struct.*{$/) { type = line "\n"; continue }
         if (line ~ /^\/\*/ || (comment != "" && line !~ /^[A-Za-z_#}]/ && line != "")) comment = comment line "\n"
         else comment = ""
     }

@@ -29,12 +29,12 @@ static int parse(const char *const words[]) {
 
 static void every_spelling_is_the_option(void **state) {
     (void)state;
-    static const char *const spellings[] = {"--max-tokens", "--max-tokens", "--n-predict"};
+    static const char *const spellings[] = {"--max-tokens", "--tokens", "--n-predict"};
     for (int i = 0; i < 3; i++) {
         assert_int_equal(PARSE(spellings[i], "5"), 3);
         assert_string_equal(tokens, "5");
     }
-    PARSE("--max-tokens=7", "--silent", "--bf16-activations", "--stop", "a", "--stop=b");
+    PARSE("--tokens=7", "--silent", "--bf16", "--stop", "a", "--stop=b");
     assert_string_equal(tokens, "7");
     assert_string_equal(quiet, "");
     assert_string_equal(hidden, "");
@@ -73,7 +73,7 @@ static void help_shows_the_first_spelling(void **state) {
     const char *help = said_by((const char *const[]){"--help", NULL}, STDOUT_FILENO, 0);
     assert_non_null(strstr(help, "\n  --max-tokens N          write so many tokens\n"));
     assert_non_null(strstr(help, "\n  --quiet "));
-    assert_null(strstr(help, "--max-tokens"));
+    assert_null(strstr(help, "--tokens"));
     assert_null(strstr(help, "predict"));
     assert_null(strstr(help, "silent"));
     assert_null(strstr(help, "bf16"));
@@ -85,9 +85,9 @@ static void messages_name_the_first_spelling(void **state) {
     static const struct {
         const char *words[4], *message;
     } cases[] = {
-        {{"--max-tokens"}, "error: --max-tokens needs its N\n"},
-        {{"--max-tokens", "5", "--max-tokens=6"}, "error: --max-tokens is there twice\n"},
-        {{"--max-tokens", "--silent"},
+        {{"--tokens"}, "error: --max-tokens needs its N\n"},
+        {{"--tokens", "5", "--max-tokens=6"}, "error: --max-tokens is there twice\n"},
+        {{"--tokens", "--silent"},
          "error: --max-tokens needs its N, and --silent is an option: --max-tokens=--silent"},
         {{"--silent=1"}, "error: --silent=1: --quiet takes no value\n"},
         {{"--token", "5"}, "error: --token is not understood\n"},

@@ -469,10 +469,10 @@ static void the_readers_blocks_call_the_readers_kernels(void **state) {
           "    float normed[T][C], gate[T][F], up[T][F];\n"
           "    kernels->rms_norm(T, C, normed, x, layer->post_attention_layernorm, NULL, "
           "(float)d->model->config.rms_norm_eps);\n"
-          "    kernels->project(T, C, F, gate, normed, &layer->gate_proj);\n"
-          "    kernels->project(T, C, F, up, normed, &layer->up_proj);\n"
+          "    kernels->linear_tensor(T, C, F, gate, normed, &layer->gate_proj);\n"
+          "    kernels->linear_tensor(T, C, F, up, normed, &layer->up_proj);\n"
           "    for (int t = 0; t < T; t++) kernels->swiglu(F, gate[t], gate[t], up[t]);\n"
-          "    kernels->project(T, F, C, delta, gate, &layer->down_proj);\n}\n",
+          "    kernels->linear_tensor(T, F, C, delta, gate, &layer->down_proj);\n}\n",
           file);
     fclose(file);
     write_kernel("gate.c", gate_head, "for (int i = 0; i < n; i++) out[i] = 0 * gate[i] * up[i];");

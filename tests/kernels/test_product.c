@@ -26,10 +26,9 @@ static void the_workbench_says_right(void **state) {
     static const char names[] =
         "-Dfast_linear=linear -Dfast_linear_backward=linear_backward -Dfast_rms_norm=rms_norm "
         "-Dfast_swiglu=swiglu -Dfast_swiglu_backward=swiglu_backward "
-        "-Dfast_flash_attention_log_sum=flash_attention_lse "
+        "-Dfast_flash_attention_lse=flash_attention_lse "
         "-Dfast_flash_attention_backward=flash_attention_backward "
-        "-Dfast_cross_entropy=cross_entropy -Dfast_cross_entropy_backward=cross_entropy_backward "
-        "-Dflash_attention=not_judged_here";
+        "-Dfast_cross_entropy=cross_entropy -Dfast_cross_entropy_backward=cross_entropy_backward";
     assert_int_equal(
         run("cd '%s/chapters' && sh '%s/compile.sh' %s/fast.c.so %s 17*/fast_training_kernels.c "
             "17*/fast_attention.c 17*/product.c 12*/elementwise.c 12*/projection.c 12*/pairs.c "
