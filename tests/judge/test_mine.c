@@ -493,7 +493,8 @@ static void the_readers_blocks_call_the_readers_kernels(void **state) {
     assert_int_equal(
         system(AT("cp '%s/chapters/07_kv_cache/kv_cache.c' %s/cached.c", ROOT, folder)), 0);
     assert_int_equal(run("own.c cached.c"), 1);
-    assert_said("cached_attention   right         14 of 14   keeps keys and values, and attends\n");
+    assert_said(
+        "cached_attention          right         14 of 14   keeps keys and values, and attends\n");
     assert_said("not needed: your cached_attention does it\n"); /* which calls ours */
     assert_said("Answer: Anna has the red ball.\n");
 
