@@ -3,7 +3,7 @@
 NAME   = $(notdir $(CURDIR))
 CFLAGS = -O2 -march=native
 OPENMP = -fopenmp
-FLAGS += -std=c2x -Wall -Wextra -ffp-contract=fast $(OPENMP) -D_GNU_SOURCE -DROOT='"$(CURDIR)/../.."' -I.. -I../..
+FLAGS += -std=c2x -Wall -Wextra -Wno-pass-failed -ffp-contract=fast $(OPENMP) -D_GNU_SOURCE -DROOT='"$(CURDIR)/../.."' -I.. -I../..
 COMMON = check console error file golden json linear options output random safetensors sentence tensor
 
 $(NAME): main.c $(SRC) $(NEEDS) $(COMMON:%=../../common/%.c) $(wildcard *.h ../*/*.h ../../common/*.h)

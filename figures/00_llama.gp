@@ -16,7 +16,7 @@ set arrow from 20.9, 36 to 79, 36 nohead linewidth 4 linecolor rgb orange
 set arrow from 89, 36 to 90.3, 36 linewidth 1.5 linecolor rgb grey size 1, 25 filled
 set object 900 rectangle from 22.5, 1 to 77.3, 42.5 fillstyle empty border linecolor rgb faint linewidth 2 dashtype 2
 set label "one layer, repeated L times" at 76.5, 3.4 right textcolor rgb grey font ",13"
-set label "the residual stream: C numbers a token" at 50, 38.6 center textcolor rgb "#a66f00" font ",14"
+set label "the residual stream: C numbers per token" at 50, 38.6 center textcolor rgb "#a66f00" font ",14"
 do for [i = 0:1] {
     left = i ? 64.5 : 28.5; right = i ? 75.5 : 56.1
     set arrow from left, 36 to left, 31.2 linewidth 1.5 linecolor rgb grey size 1, 25 filled
@@ -30,7 +30,7 @@ eval box(23.8, 13, 7.6, 0, "W_q, W_k", "linear")
 eval box(23.8, 3, 7.6, 0, "W_v", "linear")
 eval box(33.4, 13, 8.4, 1, "RoPE", "chapter 5")
 eval box(33.4, 3, 8.4, 1, "KV cache", "chapter 7")
-eval box(43.8, 13, 8.4, 1, "attention", "5, 6, 8")
+eval box(43.8, 13, 8.4, 1, "attention", "4, 6, 8")
 eval box(53.8, 13, 4.6, 0, "W_o", "linear")
 set arrow from 24.6, 24 to 24.6, 22 nohead linewidth 1.5 linecolor rgb grey
 set arrow from 24.6, 22 to 23.1, 22 nohead linewidth 1.5 linecolor rgb grey

@@ -165,11 +165,9 @@ bench-tokenizer: $(BUILD)/bench_tokenizer $(BUILD)/stories ## the tokenizers bes
 # ---------------------------------------------------------------- Python
 
 # The kernels for Python, every name visible: notebooks/llama_c.py calls them. -Bsymbolic: they find each other first.
-FOR_PYTHON = $(filter-out common/stories/% chapters/11_%/chat_format.c chapters/14_engine/% chapters/15_%/run.c chapters/17_%/sample.c \
-    chapters/17_%/setup.c chapters/17_%/folder.c,$(LIBRARY))
-$(BUILD)/libllama.so: $(FOR_PYTHON) $(wildcard common/*.h chapters/*/*.h) $(BUILD)/flags
+$(BUILD)/libllama.so: $(LIBRARY) $(wildcard common/*.h chapters/*/*.h) $(BUILD)/flags
 	@echo "  link     $@"
-	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl$(comma)-Bsymbolic) $(FOR_PYTHON) -o $@ $(LIBS)
+	@$(CC) $(FLAGS) -shared -fPIC $(call accepts,-Wl$(comma)-Bsymbolic) $(LIBRARY) -o $@ $(LIBS)
 notebooks: all $(BUILD)/libllama.so ## run the notebooks, and keep their outputs
 	@$(torch)
 	@$(PYTHON) notebooks/execute.py

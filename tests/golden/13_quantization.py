@@ -737,7 +737,7 @@ def by_pytorch(name):
     return lambda weight, x: from_gguf("q8_0")(x) @ from_gguf(name)(weight).T
 
 
-def sum_in_17_bits(weight, x):
+def sum_in_16_bits(weight, x):
     """Of q8_0: the sum of a block's products of levels, as a short has it."""
     levels = values32("q8_0", read=lambda two: torch.ones_like(half_of(two)))
     sums = (levels(x)[:, None] * levels(weight)).unflatten(-1, (-1, 32)).sum(-1)
@@ -785,8 +785,8 @@ def make_dot(name):
     if name == "q8_0":
         wrong("unsigned_levels", "You read the weights' levels as unsigned. They are signed bytes: int8_t",
               weights=values32(name, signed=lambda b: b))
-        kernel.wrong("sum_in_17_bits", "Your sum of a block's products has 16 bits. Two of them may already be more: sum in an int",
-                     sum_in_17_bits)
+        kernel.wrong("sum_in_16_bits", "Your sum of a block's products has 16 bits. Two of them may already be more: sum in an int",
+                     sum_in_16_bits)
     else:
         wrong("neighbours_in_a_byte", NEIGHBOURS, weights=values32(name, unpack=unpacked_neighbours))
         wrong("halves_exchanged", EXCHANGED, weights=values32(name, unpack=unpacked_exchanged))

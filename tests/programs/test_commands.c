@@ -96,7 +96,7 @@ static void a_dump_may_lack_something(void **state) {
 }
 
 /* What was computed in 16 bits rounds at each step, and is no other model. */
-static void a_dump_may_be_of_17_bits(void **state) {
+static void a_dump_may_be_of_16_bits(void **state) {
     (void)state;
     SafeTensors dump = safetensors_open(GOLDEN "models/llama3/expected.safetensors");
     for (DType dtype = BF16; dtype <= F16; dtype++) {
@@ -372,7 +372,7 @@ static void a_prompt_ends_where_its_last_line_does(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dump_may_lack_something),
-        cmocka_unit_test(a_dump_may_be_of_17_bits),
+        cmocka_unit_test(a_dump_may_be_of_16_bits),
         cmocka_unit_test(a_template_puts_one_token_before_a_text),
         cmocka_unit_test(an_id_of_the_beginning_is_one_of_the_tokens),
         cmocka_unit_test(a_list_of_ranks_is_as_long_as_the_model_says),
