@@ -68,9 +68,9 @@ def activation_backward(derivative, **arguments):
 
 
 def flash_attention_lse(of_out, q, k, v):
-    log_sum = np.zeros(q.shape[:2], np.float32)
-    out = c.flash_attention_log_sum(q, k, v, log_sum=log_sum)
-    return out.reshape(len(q), -1) if of_out else log_sum
+    lse = np.zeros(q.shape[:2], np.float32)
+    out = c.flash_attention_lse(q, k, v, lse=lse)
+    return out.reshape(len(q), -1) if of_out else lse
 
 
 def adamw(weight, m, v, gradient, step, of, **settings):
@@ -100,7 +100,7 @@ ADAPTERS = {
        for name in ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1")},
     **{f"dot_{name}": lambda weight, x, name=name: np.float32([[c.kernels[f"dot_{name}"](w, row) for w in weight] for row in x])
        for name in ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1")},
-    "vocab_parallel_argmax": lambda **arguments: np.float32([c.largest_logit(**arguments)]),
+    "vocab_parallel_argmax": lambda **arguments: np.float32([c.vocab_parallel_argmax(**arguments)]),
     **{name: backward(name) for name in c.kernels if name.endswith("_backward")},
     "activation_backward": activation_backward,
     "flash_attention_lse": flash_attention_lse,
