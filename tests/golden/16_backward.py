@@ -657,17 +657,17 @@ def heads_summed(x, KV, which, group):
 def attention_parts(which=lambda h, H, KV: h // (H // KV), group=lambda heads: heads, scale=lambda D: 1 / math.sqrt(D),
                     back_scale=None, width=lambda H, D: D, passed_by=lambda K, V: V,
                     seen=lambda T: torch.ones(T, T).tril().bool(), mean=False,
-                    weights=lambda scores, log_sum: torch.softmax(scores, -1).nan_to_num(),  # who sees no key weighs none
+                    weights=lambda scores, lse: torch.softmax(scores, -1).nan_to_num(),  # who sees no key weighs none
                     common=lambda p, dp, dout, out: (p * dp).sum(-1, keepdim=True),
                     of_scores=lambda p, dp, common: p * (dp - common), of_values=lambda p, scores, ds: p,
                     of_keys=lambda ds: ds.transpose(1, 2), into_q=lambda ds, K, V: ds @ K,
                     into_k=lambda ds, Q, K, dO: ds @ Q, into_v=lambda p, dO, V, Q: p @ dO):
-    """Each step an argument. out and log_sum are there for a kernel that is given them."""
-    def steps(dout, q, k, v, out=None, log_sum=None):
+    """Each step an argument. out and lse are there for a kernel that is given them."""
+    def steps(dout, q, k, v, out=None, lse=None):
         T, H, D = q.shape
         Q, K, V, dO = q.transpose(0, 1), heads_of(k, H, which), heads_of(v, H, which), dout.transpose(0, 1)
         scores = Q @ K.transpose(1, 2) * scale(width(H, D))
-        p = weights(scores.masked_fill(~seen(T), -math.inf), log_sum)
+        p = weights(scores.masked_fill(~seen(T), -math.inf), lse)
         dp = dO @ passed_by(K, V).transpose(1, 2)
         ds = of_scores(p, dp, common(p, dp, dout, out)).masked_fill(~seen(T), 0) * (back_scale or scale)(width(H, D))
         return Q, K, V, dO, p, ds, scores
@@ -729,23 +729,23 @@ plain = Backward("grouped_query_attention_backward", "torch.nn.functional.scaled
 
 
 def flash_backward(alone=0, **inputs):
-    """The backward pass of PyTorch's own flash attention, from out and log_sum; it knows no groups."""
+    """The backward pass of PyTorch's own flash attention, from out and lse; it knows no groups."""
     wanted = flash.wanted(inputs)
     H, KV = inputs["q"].shape[1], inputs["k"].shape[1]
     dout, q, out = (inputs[name].transpose(0, 1)[None] for name in ("dout", "q", "out"))
     k, v = (inputs[name].transpose(0, 1)[None].repeat_interleave(H // KV, 1) for name in ("k", "v"))
-    log_sum = inputs["log_sum"].T[None].contiguous()
+    lse = inputs["lse"].T[None].contiguous()
     gradients = dict(zip("qkv", torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
-        dout, q, k, v, out, log_sum, 0.0, True)))
+        dout, q, k, v, out, lse, 0.0, True)))
     gradient = gradients[wanted][0]
     if wanted != "q":
         gradient = gradient.unflatten(0, (KV, H // KV)).sum(1)
     return inputs[f"d{wanted}"] + gradient.transpose(0, 1)
 
 
-def flash_parts(log_sum=lambda L: L, **how):
-    """The same with out and log_sum as they are handed over."""
-    return attention_parts(**dict(weights=lambda scores, L: torch.exp(scores - log_sum(L).T[..., None]),
+def flash_parts(lse=lambda L: L, **how):
+    """The same with out and lse as they are handed over."""
+    return attention_parts(**dict(weights=lambda scores, L: torch.exp(scores - lse(L).T[..., None]),
                                   common=lambda p, dp, dout, out: (dout * out).sum(-1, keepdim=True).transpose(0, 1)) | how)
 
 
@@ -789,18 +789,18 @@ plain.wrong("not_weighted", "Your sum is of dp alone. Each is weighted: the sum 
 plain.wrong("diagonal_alone", "Your dscore is p (1 - p) dp, as if each weight came from its own score alone. Every weight depends on every score",
             **attention_parts(common=lambda p, dp, dout, out: p * dp))
 plain.wrong("not_normalized", "Your e^(score - max) is not divided by its sum: it is no weight yet",
-            **attention_parts(weights=lambda scores, log_sum: torch.exp(scores - scores.amax(-1, keepdim=True))))
+            **attention_parts(weights=lambda scores, lse: torch.exp(scores - scores.amax(-1, keepdim=True))))
 plain.wrong("scores_for_weights", "Your dv is made with the scores. It is the weights, after softmax, that the values were multiplied by",
             v=attention_parts(of_values=lambda p, scores, ds: torch.where(p > 0, scores, 0))["v"])
 flash.wrong("common_of_dout", "Your common term is the sum of dout dout. It is that of dout out",
             **flash_parts(common=lambda p, dp, dout, out: (dout * dout).sum(-1, keepdim=True).transpose(0, 1)))
-flash.wrong("first_log_sum", "Your log_sum is the first head's for all. Each query head has its own, log_sum[t][h]",
-            **flash_parts(log_sum=lambda L: L[:, :1].expand_as(L)))
-flash.wrong("log_sum_of_base_two", "You take log_sum for a logarithm of base 2. It is the natural one: e^(score - log_sum)",
-            **flash_parts(log_sum=lambda L: L * math.log(2)))
-flash.wrong("log_sum_as_heads_first", "You read log_sum as [H][T]. It is log_sum[t][h]",
-            **flash_parts(log_sum=lambda L: L.reshape(L.T.shape).T))
-flash.wrong("log_sum_of_unscaled", "Your scores are not divided by sqrt(D) before log_sum is subtracted. It is of scaled scores",
+flash.wrong("first_log_sum", "Your lse is the first head's for all. Each query head has its own, lse[t][h]",
+            **flash_parts(lse=lambda L: L[:, :1].expand_as(L)))
+flash.wrong("log_sum_of_base_two", "You take lse for a logarithm of base 2. It is the natural one: e^(score - lse)",
+            **flash_parts(lse=lambda L: L * math.log(2)))
+flash.wrong("log_sum_as_heads_first", "You read lse as [H][T]. It is lse[t][h]",
+            **flash_parts(lse=lambda L: L.reshape(L.T.shape).T))
+flash.wrong("log_sum_of_unscaled", "Your scores are not divided by sqrt(D) before lse is subtracted. It is of scaled scores",
             **flash_parts(scale=lambda D: 1.0, back_scale=lambda D: 1 / math.sqrt(D)))
 
 
@@ -812,7 +812,7 @@ def remembered(name, T, H, KV, D, scale):
     Q, K, V = q.double().transpose(0, 1), heads_of(k.double(), H), heads_of(v.double(), H)
     scores = (Q @ K.transpose(1, 2) / math.sqrt(D)).masked_fill(~torch.ones(T, T).tril().bool(), -math.inf)
     return dict(q=q, k=k, v=v, out=(torch.softmax(scores, -1) @ V).transpose(0, 1).float().contiguous(),
-                log_sum=torch.logsumexp(scores, -1).T.float().contiguous())
+                lse=torch.logsumexp(scores, -1).T.float().contiguous())
 
 
 for name, sentence, T, H, KV, D, scale, size in [
@@ -835,14 +835,14 @@ for name, sentence, T, H, KV, D, scale, size in [
         flash.kernel.case(f"{name}_d{wanted}", sentence, dout=dout, **more, **there)
 
 
-# The forward pass that keeps what the backward pass needs: a case asks for out, or for log_sum.
+# The forward pass that keeps what the backward pass needs: a case asks for out, or for lse.
 
 def log_sum_pytorch(q, k, v, of_out):
     H, KV = q.shape[1], k.shape[1]
     q = q.transpose(0, 1)[None]
     k, v = (x.transpose(0, 1)[None].repeat_interleave(H // KV, 1) for x in (k, v))
-    out, log_sum = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, True)
-    return out[0].transpose(0, 1).flatten(1).contiguous() if of_out else log_sum[0].T.contiguous()
+    out, lse = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, True)
+    return out[0].transpose(0, 1).flatten(1).contiguous() if of_out else lse[0].T.contiguous()
 
 
 def log_sum_formula(q, k, v, of_out, which=lambda h, H, KV: h // (H // KV), scale=lambda D: 1 / math.sqrt(D), mask=True,
@@ -857,28 +857,28 @@ def log_sum_formula(q, k, v, of_out, which=lambda h, H, KV: h // (H // KV), scal
     return kept((back(m) + log(torch.exp(scores - m).sum(-1, keepdim=True)))[..., 0].T.contiguous())
 
 
-log_sum = Kernel("flash_attention_lse", CHAPTER, "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu",
+lse = Kernel("flash_attention_lse", CHAPTER, "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu",
                  log_sum_pytorch, log_sum_formula)
 for name, advice, how in [
         ("modulo", "Your query head h reads key/value head h % KV. Neighbours share: h / (H / KV)", dict(which=lambda h, H, KV: h % KV)),
         ("unscaled", "Your scores are not divided by sqrt(D)", dict(scale=lambda D: 1.0)),
         ("no_mask", "Your queries see the keys that come later. Query t sees keys 0 .. t", dict(mask=False)),
-        ("max_not_added_back", "Your log_sum is log(l) alone. It is m + log(l): the sum was taken with the maximum out", dict(back=torch.zeros_like)),
-        ("sum_without_logarithm", "Your log_sum is m + l. Take the logarithm of l", dict(log=lambda l: l)),
-        ("sum_alone", "Your log_sum is l itself. It is m + log(l)", dict(back=torch.zeros_like, log=lambda l: l)),
-        ("maximum_alone", "Your log_sum is m alone. It is m + log(l)", dict(log=torch.zeros_like)),
-        ("logarithm_subtracted", "Your log_sum is m - log(l). It is m + log(l)", dict(log=lambda l: -torch.log(l))),
+        ("max_not_added_back", "Your lse is log(l) alone. It is m + log(l): the sum was taken with the maximum out", dict(back=torch.zeros_like)),
+        ("sum_without_logarithm", "Your lse is m + l. Take the logarithm of l", dict(log=lambda l: l)),
+        ("sum_alone", "Your lse is l itself. It is m + log(l)", dict(back=torch.zeros_like, log=lambda l: l)),
+        ("maximum_alone", "Your lse is m alone. It is m + log(l)", dict(log=torch.zeros_like)),
+        ("logarithm_subtracted", "Your lse is m - log(l). It is m + log(l)", dict(log=lambda l: -torch.log(l))),
         ("log2", "Your logarithm is that of base 2. It is the natural one", dict(log=torch.log2)),
-        ("base_two", "Your log_sum is the logarithm of base 2 throughout. Multiply it by ln(2): it is the natural one",
+        ("base_two", "Your lse is the logarithm of base 2 throughout. Multiply it by ln(2): it is the natural one",
          dict(kept=lambda L: L / math.log(2))),
-        ("heads_first", "Your log_sum is written as [H][T]. It is log_sum[t][h]", dict(kept=lambda L: L.T.reshape(L.shape)))]:
-    log_sum.wrong(name, advice, lambda how=how, **inputs: log_sum_formula(**inputs, **how))
+        ("heads_first", "Your lse is written as [H][T]. It is lse[t][h]", dict(kept=lambda L: L.T.reshape(L.shape)))]:
+    lse.wrong(name, advice, lambda how=how, **inputs: log_sum_formula(**inputs, **how))
 for name, sentence, T, H, KV, D, scale in [
         ("by_hand", "Two tokens, one head of two numbers.", 2, 1, 1, 2, 1), ("shared", "Four query heads, two key/value heads.", 6, 4, 2, 4, 1),
         ("tiles", "37 tokens: more than two tiles, and a part of one.", 37, 2, 1, 4, 1), ("peaked", "Large scores.", 9, 2, 1, 8, 5)]:
     more = {key: value for key, value in remembered(name, T, H, KV, D, scale).items() if key in "qkv"}
-    log_sum.case(f"{name}_log_sum", sentence, **more, of_out=0)
-    log_sum.case(f"{name}_out", sentence, **more, of_out=1)
+    lse.case(f"{name}_log_sum", sentence, **more, of_out=0)
+    lse.case(f"{name}_out", sentence, **more, of_out=1)
 
 
 # --- The loss ----------------------------------------------------------------------------------------------

@@ -241,7 +241,7 @@ static void unpack_flash_backward(Function kernel, const Call *c) {
     Heads h = heads_of(c);
     AS(flash_attention_backward, kernel)(h.T, h.H, h.KV, h.D, (void *)h.dq, (void *)h.dk, (void *)h.dv,
                              argument(c, "dout"), argument(c, "q"), argument(c, "k"),
-                             argument(c, "v"), argument(c, "out"), argument(c, "log_sum"));
+                             argument(c, "v"), argument(c, "out"), argument(c, "lse"));
 }
 
 static void heads_call(Call *call, Random *random, int wanted, size_t T, size_t H, size_t KV,
@@ -273,7 +273,7 @@ static void random_flash_backward(Call *call, Random *random, Size size) {
     random_heads_backward(call, random, size, &T, &H);
     int KV = dimension(call, "k", 1), D = dimension(call, "q", 2);
     void *out = call_input(call, "out", F32, 3, SHAPE(T, H, (size_t)D)),
-         *lse = call_input(call, "log_sum", F32, 2, SHAPE(T, H));
+         *lse = call_input(call, "lse", F32, 2, SHAPE(T, H));
     flash_attention_lse((int)T, (int)H, KV, D, out, lse, argument(call, "q"), argument(call, "k"),
                         argument(call, "v"));
 }
@@ -284,7 +284,7 @@ static void unpack_flash_log_sum(Function kernel, const Call *c) {
         D = dimension(c, "q", 2);
     bool of_out = whole_number(c, "of_out");
     void *out = of_out ? output(c) : work_room("out", (size_t)T * (size_t)H * (size_t)D);
-    void *lse = of_out ? work_room("log_sum", (size_t)T * (size_t)H) : output(c);
+    void *lse = of_out ? work_room("lse", (size_t)T * (size_t)H) : output(c);
     AS(flash_attention_lse, kernel)(T, H, KV, D, out, lse, argument(c, "q"), argument(c, "k"),
                         argument(c, "v"));
 }
@@ -317,7 +317,7 @@ static void flash_heads_that_cannot_share(Call *call) {
     Random random = {.state = 2};
     heads_call(call, &random, 0, 3, 3, 2, 4);
     random_input(call, &random, "out", 3, SHAPE(3, 3, 4));
-    random_input(call, &random, "log_sum", 2, SHAPE(3, 3));
+    random_input(call, &random, "lse", 2, SHAPE(3, 3));
 }
 
 /* ------------------------------------------------------------------ the loss */
