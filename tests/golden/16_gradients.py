@@ -1,7 +1,7 @@
 """Chapter 16: the gradient of every weight and bias of the models of chapter 9, by torch.autograd through transformers' own Llama.
 
-    python tests/golden/17_gradients.py            writes gradients/NAME.safetensors anew
-    python tests/golden/17_gradients.py --check    computes them anew and compares them with the committed ones
+    python tests/golden/16_gradients.py            writes gradients/NAME.safetensors anew
+    python tests/golden/16_gradients.py --check    computes them anew and compares them with the committed ones
 
 Each file holds
 
@@ -36,7 +36,7 @@ def gradients(name, dtype, ids, targets):
 
 
 def compute(name):
-    random = np.random.default_rng(list(f"16_gradients {name}".encode()))
+    random = np.random.default_rng(list(f"15_gradients {name}".encode()))
     ids = torch.from_numpy(random.integers(0, decoder.SIZES["vocab_size"], (B, T))).int()
     targets = ids.roll(-1, 1)
     targets[:, -1] = -100    # nothing follows the last token,
