@@ -13,8 +13,9 @@ LONGEST  = test_parallel test_grade test_programs test_mine test_product test_go
 EVERY    = $(TESTS) $(READERS:%=replay_%) languages layering lessons
 CHOSEN   = $(or $(filter $(ONLY),$(EVERY)),$(filter $(EVERY),$(LONGEST)) $(filter-out $(LONGEST),$(EVERY)))
 SHELLS   = languages layering lessons
-# Tests of whole programs, which must be there.
-OUTSIDE  = $(basename $(notdir $(wildcard tests/programs/test_*.c tests/judge/test_*.c))) test_edges test_data lessons languages
+# Tests that run programs, which must be there.
+OUTSIDE  = $(basename $(notdir $(wildcard tests/programs/test_*.c tests/judge/test_*.c))) lessons languages \
+    $(addprefix test_,backward chat data decoder edges elementwise generation model product tokenizer)
 
 $(BUILD)/objects/tests/%.o: DEFINES = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) \
     -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(notdir $(PROGRAMS))"' $(if $(MPI),-DMPIRUN=$(call quote,$(call string,$(MPIRUN))))

@@ -1601,7 +1601,7 @@ static const Draft wrong[] = {
     DRAFT(flash_attention_backward, flash_backward_modulo,
           "Your query head h reads key/value head h % KV"),
     DRAFT(flash_attention_backward, flash_backward_unscaled,
-          "not divided by sqrt(D) before log_sum is subtracted"),
+          "not divided by sqrt(D) before lse is subtracted"),
     DRAFT(rms_norm_backward, rms_norm_backward_sets, "Your dweight is set by each row"),
     DRAFT(rms_norm_backward, rms_norm_backward_resets_nothing, "those of the squares and of n g"),
     DRAFT(adamw, adamw_beta1_for_both, "Your v is a mean by beta1, as m is"),
