@@ -23,7 +23,8 @@ void attention_scores(int T, int S, int D, float scores[restrict T][S], const fl
 }
 
 /* Task 3. scores[t][s] = -INFINITY for every key that comes after the query. The queries are the
- * last T of S positions: query t stands at S - T + t. What it may see stays as it is. */
+ * last T of S positions: query t is at position S - T + t. Leave the scores of all other keys as
+ * they are. */
 void causal_mask(int T, int S, float scores[T][S]) { (void)T, (void)S, (void)scores; }
 
 /* Task 4. out[t] = the sum over s of weights[t][s] v[s]. Which of the three loops is the innermost,
@@ -33,7 +34,8 @@ void weighted_sum(int T, int S, int D, float out[restrict T][D], const float wei
     (void)T, (void)S, (void)D, (void)out, (void)weights, (void)v;
 }
 
-/* The challenge, without a hint: causal attention. `scores` is room for T rows of S numbers. */
+/* The challenge, without a hint: causal attention. `scores` is scratch for T rows of S
+ * numbers. */
 void attention(int T, int S, int D, float out[restrict T][D], const float q[T][D],
                const float k[S][D], const float v[S][D], float scores[restrict T][S]) {
     (void)T, (void)S, (void)D, (void)out, (void)q, (void)k, (void)v, (void)scores;
