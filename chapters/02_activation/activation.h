@@ -15,13 +15,13 @@ typedef void Activation(int n, float out[], const float x[]);
 void relu(int n, float out[n], const float x[n]);
 void relu_derivative(int n, float out[n], const float x[n]);
 
-/* x sigmoid(x) = x / (1 + e^-x): Llama's activation. Source: torch.nn.functional.silu. */
-void silu(int n, float out[n], const float x[n]);
-void silu_derivative(int n, float out[n], const float x[n]);
-
 /* 1 / (1 + e^-x). Source: torch.sigmoid. */
 void sigmoid(int n, float out[n], const float x[n]);
 void sigmoid_derivative(int n, float out[n], const float x[n]);
+
+/* x sigmoid(x) = x / (1 + e^-x): Llama's activation. Source: torch.nn.functional.silu. */
+void silu(int n, float out[n], const float x[n]);
+void silu_derivative(int n, float out[n], const float x[n]);
 
 /* ---------------------------------------------------------------- optional: no Llama uses these */
 

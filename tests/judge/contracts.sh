@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.." || exit 1
 list=$("$1" --list | sed -e 1d -e 's|^ *\([^ ]*\) *\([^ ]*\).*|\1 chapters/\2|' -e 's|chapters/common$|common|')
 echo "/*"
 echo "$list" | while read -r kernel folder; do
-    grep -n "[ *]$kernel(" "$folder"/*.h /dev/null | sed -n "1s|:\([0-9]*\):.*|:\1:1: contract of '$kernel'|p" | sed "s|^|$PWD/|"
+    grep -n "^[A-Za-z_].*[ *]$kernel(" "$folder"/*.h /dev/null | sed -n "1s|:\([0-9]*\):.*|:\1:1: contract of '$kernel'|p" | sed "s|^|$PWD/|"
 done
 echo "*/"
 grep -hE '^#include "([0-9]|common/linear)' tests/judge/[0-9]*.c tests/judge/kernels.c | sort -u
