@@ -27,8 +27,8 @@ void rope_half_split(int T, int H, int D, float out[restrict T][H][D], const flo
 /* Task 3. The table that both read: the angle is positions[t] * inv_freq[i], a float32 product, as
  * in training. */
 void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int positions[T],
-                const float inv_freq[D / 2], float factor) {
-    (void)T, (void)D, (void)table, (void)positions, (void)inv_freq, (void)factor;
+                const float inv_freq[D / 2]) {
+    (void)T, (void)D, (void)table, (void)positions, (void)inv_freq;
 }
 
 /* The challenge, without a hint: the frequencies, by every recipe; the cases are named after them.
