@@ -9,11 +9,11 @@
 #include "common/numbers.h"
 #include "common/options.h"
 #include "common/sentence.h"
+#include "common/timer.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Four tokens, one head of width 1. Every query is ln 2, so that a key n has e^score = 2^n. */
 static void by_hand(void) {
@@ -202,8 +202,6 @@ static void ten_ways(void) {
 }
 
 /* ---- what it saves in seconds */
-
-static double processor_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 /* A text of any length: the hidden states of ours, again and again, with one layer's projections
  * and attention. Its last tokens are generated one by one. */

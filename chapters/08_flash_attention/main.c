@@ -6,11 +6,11 @@
 #include "common/options.h"
 #include "common/random.h"
 #include "common/sentence.h"
+#include "common/timer.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- by hand: one query of width 1, so that a score is a key and a value is one number */
 
@@ -180,8 +180,6 @@ static void all_heads(const Sentence *s) {
 }
 
 /* ---- memory and time, beside chapter 6's attention */
-
-static double processor_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 typedef void Attention(int T, int S, int H, int KV, int D, float out[restrict T][H][D],
                        const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]);
