@@ -19,7 +19,7 @@ void layer_norm(int rows, int dim, float out[restrict rows][dim], const float x[
     }
 }
 
-/* 1 / sqrt(mean(x^2) + eps): all that RMSNorm asks of a row. */
+/* 1 / sqrt(mean(x^2) + eps): what every feature of the row is multiplied by. */
 static double inverse_rms(int dim, const float x[dim], float eps) {
     double squares = 0;
 #pragma omp simd reduction(+ : squares)

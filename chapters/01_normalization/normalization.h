@@ -1,10 +1,10 @@
-/* Chapter 1: normalization. A token is a row of `dim` numbers; a norm makes a copy of it that has a
- * common size.
+/* Chapter 1: normalization. A hidden state is a row of `dim` features; a norm writes a copy of it
+ * that is scaled to a common RMS.
  *
- * Statistics are summed in double: a row is read once from memory either way, and the result is
- * then as exact as a float32 can be, in whatever order the sum is taken. (Chapter 12 adds a few
- * squares at a time in float32 first: numbers beyond 1e19 overflow there, as they do in PyTorch.)
- * In every kernel rows >= 0 and dim >= 1; out must not overlap the inputs. */
+ * Statistics are summed in double: a row is read from memory once either way, and the result is
+ * then as exact as a float32 can be, in whatever order the sum is taken. Chapter 12 first adds a
+ * few squares at a time in float32, where numbers beyond 1e19 overflow, as they do in PyTorch. In
+ * every kernel rows >= 0 and dim >= 1; out must not overlap the inputs. */
 #ifndef NORMALIZATION_H
 #define NORMALIZATION_H
 
@@ -17,7 +17,8 @@ void layer_norm(int rows, int dim, float out[restrict rows][dim], const float x[
                 const float weight[dim], const float bias[dim], float eps);
 
 /* x / sqrt(mean(x^2) + eps) * weight, over each row.
- * Source: Zhang, Sennrich 2019, eq. 4; torch.nn.RMSNorm; LlamaRMSNorm of transformers in float32. */
+ * Source: Zhang, Sennrich 2019, eq. 4; torch.nn.RMSNorm; LlamaRMSNorm of transformers in float32.
+ */
 void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],
               const float weight[dim], float eps);
 
@@ -32,7 +33,7 @@ void dyt(int rows, int dim, float out[restrict rows][dim], const float x[rows][d
          const float weight[dim], const float bias[dim], float alpha);
 
 /* RMSNorm on bfloat16 tensors. 1 / sqrt(mean(x^2) + eps) is summed in double and then rounded to
- * float32, in which PyTorch has it; from there on two functions differ only in where they round.
+ * float32, as in PyTorch. From there on the two functions differ only in where they round.
  * Llama's rounds the normalized row to bf16 and then multiplies by the weight, rounding again:
  *     weight * x_normalized.to(bf16)             LlamaRMSNorm of transformers; Meta's RMSNorm */
 void rms_norm_bf16(int rows, int dim, bf16 out[restrict rows][dim], const bf16 x[rows][dim],

@@ -20,7 +20,8 @@ void causal_mask(int T, int S, float scores[T][S]) {
         for (int s = S - T + t + 1; s < S; s++) scores[t][s] = -INFINITY;
 }
 
-/* A NaN in a row is never its maximum, but makes the sum NaN, and so the whole row, as in PyTorch. */
+/* A NaN in a row is never its maximum, but makes the sum NaN, and so the whole row, as in PyTorch.
+ */
 void softmax(int rows, int n, float out[rows][n], const float x[rows][n]) {
     for (int r = 0; r < rows; r++) {
         float max = -INFINITY;

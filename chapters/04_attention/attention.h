@@ -1,9 +1,9 @@
-/* Chapter 4: causal scaled dot-product attention, one head. Each position compares its query with the
- * key of every position up to its own; softmax turns the scores into attention weights, and the output
- * is the weighted sum of the values.
+/* Chapter 4: causal scaled dot-product attention, one head. Each position compares its query with
+ * the key of every position up to its own; softmax turns the scores into attention weights, and the
+ * output is the weighted sum of the values.
  *
- * T queries, S keys and values of width D. The queries are the last T of the S positions: query t is
- * at position S - T + t and attends to keys 0 .. S - T + t. With T = S that is the whole text;
+ * T queries, S keys and values of width D. The queries are the last T of the S positions: query t
+ * is at position S - T + t and attends to keys 0 .. S - T + t. With T = S that is the whole text;
  * chapter 7 needs T < S. T <= S, T >= 1, D >= 1. */
 #ifndef ATTENTION_H
 #define ATTENTION_H

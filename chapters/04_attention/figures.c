@@ -29,8 +29,9 @@ static void write_matrix(FILE *file, const char *name, int columns, const float 
     for (int t = 0; t < P; t++)
         for (int i = 0; i < columns; i++)
             if (isinf(m[t][i])) fprintf(file, "%s %d %d 1 -inf\n", name, t, i);
-            else fprintf(file, "%s %d %d %.4f %g\n", name, t, i, m[t][i],
-                         round(100 * m[t][i]) / 100);
+            else
+                fprintf(file, "%s %d %d %.4f %g\n", name, t, i, m[t][i],
+                        round(100 * m[t][i]) / 100);
 }
 
 /* The same head step by step. */

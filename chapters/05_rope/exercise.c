@@ -1,4 +1,4 @@
-/* Chapter 5, your turn: turn pairs, in both layouts; then make the angles.
+/* Chapter 5, your turn: rotate pairs, in both layouts; then compute the angles.
  *
  *     make exercise-05
  *
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* Task 1. Turn each pair (2i, 2i + 1) of each head by the angle whose cosine and sine stand in row
+/* Task 1. Rotate each pair (2i, 2i + 1) of each head by the angle whose cosine and sine are in row
  * t. Read both elements of a pair before you write either, though out and x do not overlap: why is
  * it a good habit? */
 void rope_interleaved(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],

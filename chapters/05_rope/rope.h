@@ -1,6 +1,6 @@
-/* Chapter 5: rotary position embedding. Where a token stands is told by turning its query and its
- * key: pair i of a head of width D turns by the angle position * inv_freq[i]. The score of a query
- * at m and a key at n then depends on m - n alone.
+/* Chapter 5: rotary position embedding. A token's position is encoded by rotating its query and its
+ * key: pair i of a head of dimension D rotates by the angle position * inv_freq[i]. The score of a
+ * query at m and a key at n then depends on m - n alone.
  *
  * Which two numbers make a pair is a convention, and the two in use do not mix:
  *     interleaved   (2i, 2i + 1)     Meta's checkpoints, llama2.c, complex numbers
@@ -43,7 +43,7 @@ void rope_matrix(int D, float matrix[restrict D][D], const float cosine[D / 2],
 void rope_by_matrix(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
                     const float cosine[T][D / 2], const float sine[T][D / 2]);
 
-/* A pair is one complex number, a turn one multiplication by e^(i angle).
+/* A pair is one complex number, a rotation one multiplication by e^(i angle).
  * Source: precompute_freqs_cis and apply_rotary_emb in llama/model.py of Meta. */
 void rope_complex(int T, int H, int D, float complex out[restrict T][H][D / 2],
                   const float complex x[T][H][D / 2], const float complex freqs_cis[T][D / 2]);
@@ -56,7 +56,7 @@ void rope_interleaved(int T, int H, int D, float out[restrict T][H][D], const fl
 void rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
                      const float cosine[T][D / 2], const float sine[T][D / 2]);
 
-/* RoPE on a layer's projections, which lie side by side in one row of H + 2 KV heads. Queries
+/* RoPE on a layer's projections, which are one row of H + 2 KV heads per token. Queries
  * and keys are rotated (half-split); values are copied, because a value must not depend on its
  * position. */
 void rope_qkv(int T, int H, int KV, int D, float out[restrict T][H + 2 * KV][D],

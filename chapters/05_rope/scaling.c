@@ -18,16 +18,16 @@ static float rounded(float x) {
     return stored;
 }
 
-/* Llama 3.1: pairs that turned less than once within the old context are slowed by `factor`; those
- * that turned more than four times stay as they are; between the two it slides. */
+/* Llama 3.1: pairs that rotated less than once within the old context are slowed by `factor`; those
+ * that rotated more than four times stay as they are; between the two it interpolates. */
 static float llama3_frequency(float frequency, const RopeParameters *p) {
     const int context = p->original_max_position_embeddings;
     float wavelength = 1 / frequency * (float)(2 * pi); /* in positions */
     if (wavelength > (float)(context / p->low_freq_factor)) return frequency / (float)p->factor;
     if (wavelength < (float)(context / p->high_freq_factor)) return frequency;
-    float turns = rounded(1 / wavelength * (float)context); /* within the old context */
+    float rotations = rounded(1 / wavelength * (float)context); /* within the old context */
     float smooth =
-        (turns - (float)p->low_freq_factor) / (float)(p->high_freq_factor - p->low_freq_factor);
+        (rotations - (float)p->low_freq_factor) / (float)(p->high_freq_factor - p->low_freq_factor);
     return rounded((1 - smooth) * frequency / (float)p->factor) + rounded(smooth * frequency);
 }
 
@@ -44,13 +44,13 @@ static double dynamic_theta(int D, const RopeParameters *p, int length) {
     return p->rope_theta * pow(p->factor * stretch - (p->factor - 1), D / (D - 2.0));
 }
 
-/* The pair that turns `rotations` times within the old context: yarn's find_correction_dim. */
+/* The pair that rotates `rotations` times within the old context: yarn's find_correction_dim. */
 static double yarn_pair(int D, double rotations, const RopeParameters *p) {
     return D * log(p->original_max_position_embeddings / (rotations * 2 * pi)) /
            (2 * log(p->rope_theta));
 }
 
-/* Yarn slides over the pairs' numbers where llama3 slides over their turns. `base` is theta^(2i/D).
+/* Yarn interpolates over the pairs' numbers, llama3 over their rotations. `base` is theta^(2i/D).
  */
 static float yarn_frequency(int D, int i, float base, const RopeParameters *p) {
     double low = yarn_pair(D, p->beta_fast ? p->beta_fast : 32, p);

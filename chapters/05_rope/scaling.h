@@ -1,7 +1,7 @@
 /* The rotation frequency of each pair of a head, and how it is scaled for texts longer than the
  * model was trained on.
  *
- * Pair i turns by inv_freq[i] radians from one position to the next: rope_theta^(-2i/D). The
+ * Pair i rotates by inv_freq[i] radians from one position to the next: rope_theta^(-2i/D). The
  * recipes for longer contexts make pairs slower, each in its own way: a pair that is slowed by 8
  * comes as far in 8 times the positions. */
 #ifndef SCALING_H

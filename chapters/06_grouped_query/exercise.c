@@ -10,7 +10,8 @@
 
 /* Task 1. H heads on KV key/value heads. You may copy the rows of a head together, q[t][h] for all
  * t, and let attention() of chapter 4 do the rest, or do without. Begin with the cases where KV is
- * H, then ask which key/value head query head h reads. For room, allocate() is in "common/error.h".
+ * H, then ask which key/value head query head h reads. For memory, xmalloc() is in
+ * "common/error.h".
  */
 void grouped_query_attention(int T, int H, int KV, int D, float out[restrict T][H][D],
                              const float q[T][H][D], const float k[T][KV][D],
@@ -19,7 +20,7 @@ void grouped_query_attention(int T, int H, int KV, int D, float out[restrict T][
 }
 
 /* The challenge, without a hint: the T queries are the last of S positions, nothing is copied, and
- * there is room for no more than one row of scores. */
+ * there is memory for no more than one row of scores. */
 void gqa_attention_with_past(int T, int S, int H, int KV, int D, float out[restrict T][H][D],
                              const float q[T][H][D], const float k[S][KV][D],
                              const float v[S][KV][D]) {

@@ -20,7 +20,7 @@ int kv_cache_append(int capacity, int KV, int D, float cache_k[capacity][KV][D],
 }
 
 /* The challenge, without a hint: one layer's step. gqa_attention_with_past() of chapter 6 is there.
- * What lies behind the filled rows is garbage. */
+ * The rows after the filled ones are garbage. */
 void cached_attention(int capacity, int length, int T, int H, int KV, int D,
                       float out[restrict T][H][D], float cache_k[capacity][KV][D],
                       float cache_v[capacity][KV][D], const float q[T][H][D],

@@ -10,8 +10,8 @@
  * leaves in its cache. */
 enum { WIDTH = 4096, WEIGHTS = 41943040 + 176160768, ROW = 4096 };
 
-/* Operations: two for each weight, and for each number of each key that a query sees two in its
- * score and two in the sum of values. */
+/* Operations: two for each weight, and for each number of each key that a query attends to, two in
+ * its score and two in the sum of values. */
 static int64_t one_token(int64_t keys) { return 2 * (int64_t)WEIGHTS + 4 * (int64_t)WIDTH * keys; }
 
 static int64_t all_tokens(int n) {

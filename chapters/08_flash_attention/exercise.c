@@ -18,9 +18,9 @@ void softmax(int rows, int n, float out[rows][n], const float x[rows][n]) {
     (void)rows, (void)n, (void)out, (void)x;
 }
 
-/* Task 2. Chapter 6's attention, with no room for scores: for each query of each head walk along
- * the keys that it sees, s <= S - T + t, and carry maximum, sum and D outputs. One key at a time
- * will do: a tile of 1. */
+/* Task 2. Chapter 6's attention, without an array of scores: for each query of each head walk along
+ * the keys that it attends to, s <= S - T + t, and carry maximum, sum and D outputs. One key at a
+ * time will do: a tile of 1. */
 void gqa_attention_with_past(int T, int S, int H, int KV, int D, float out[restrict T][H][D],
                              const float q[T][H][D], const float k[S][KV][D],
                              const float v[S][KV][D]) {

@@ -77,36 +77,36 @@ static const struct {
     Mistake mistake;
     int layer; /* where it is made; 0 is the first */
 } mistakes[] = {
-    {"", "nothing", NOTHING, ALL},
+    {"", "none: the intact model", NOTHING, ALL},
 
     {"Normalization", "epsilon outside the root", EPSILON_OUTSIDE, ALL},
-    {"Normalization", "LayerNorm for RMSNorm", LAYER_NORM, ALL},
+    {"Normalization", "LayerNorm instead of RMSNorm", LAYER_NORM, ALL},
     {"Normalization", "no weight", NO_NORM_WEIGHT, ALL},
     {"Normalization", "the stream itself is normalized", NORM_IN_STREAM, ALL},
     {"Normalization", "no norm before the logits", NO_FINAL_NORM, ALL},
     {"Normalization", "no norm at all", NO_NORM, ALL},
 
-    {"Activation", "GELU for SiLU", GELU, ALL},
-    {"Activation", "ReLU for SiLU", RELU, ALL},
-    {"Activation", "sigmoid for SiLU", SIGMOID, ALL},
-    {"Activation", "none: gate times up", NO_ACTIVATION, ALL},
+    {"Activation", "GELU instead of SiLU", GELU, ALL},
+    {"Activation", "ReLU instead of SiLU", RELU, ALL},
+    {"Activation", "sigmoid instead of SiLU", SIGMOID, ALL},
+    {"Activation", "no activation: gate times up", NO_ACTIVATION, ALL},
     {"Activation", "SiLU on gate and on up", ACTIVATION_ON_BOTH, ALL},
 
     {"Feed-forward", "gate and up swapped", SWAPPED, ALL},
     {"Feed-forward", "up alone, without the gate", UP_ALONE, ALL},
     {"Feed-forward", "silu(gate) alone, without up", GATE_ALONE, ALL},
-    {"Feed-forward", "none in layer 0", NO_FEED_FORWARD, 0},
-    {"Feed-forward", "none in layer 1", NO_FEED_FORWARD, 1},
-    {"Feed-forward", "none in layer 2", NO_FEED_FORWARD, 2},
-    {"Feed-forward", "none in layer 3", NO_FEED_FORWARD, 3},
-    {"Feed-forward", "none in any layer", NO_FEED_FORWARD, ALL},
+    {"Feed-forward", "no feed-forward in layer 0", NO_FEED_FORWARD, 0},
+    {"Feed-forward", "no feed-forward in layer 1", NO_FEED_FORWARD, 1},
+    {"Feed-forward", "no feed-forward in layer 2", NO_FEED_FORWARD, 2},
+    {"Feed-forward", "no feed-forward in layer 3", NO_FEED_FORWARD, 3},
+    {"Feed-forward", "no feed-forward in any layer", NO_FEED_FORWARD, ALL},
 
-    {"RoPE", "every position one further on", BOTH_ONE_ON, ALL},
-    {"RoPE", "the queries one further on", QUERIES_ONE_ON, ALL},
-    {"RoPE", "values turned, too", VALUES_TURNED, ALL},
-    {"RoPE", "turned the other way", OTHER_WAY, ALL},
-    {"RoPE", "theta 500000 for 10000", OTHER_THETA, ALL},
-    {"RoPE", "the other pairing: (2i, 2i + 1)", OTHER_PAIRING, ALL},
+    {"RoPE", "all positions increased by 1", BOTH_ONE_ON, ALL},
+    {"RoPE", "query positions increased by 1", QUERIES_ONE_ON, ALL},
+    {"RoPE", "values rotated as well", VALUES_TURNED, ALL},
+    {"RoPE", "rotated in the opposite direction", OTHER_WAY, ALL},
+    {"RoPE", "theta 500000 instead of 10000", OTHER_THETA, ALL},
+    {"RoPE", "interleaved layout instead of half-split", OTHER_PAIRING, ALL},
     {"RoPE", "no RoPE", NO_ROPE, ALL},
 
     {"Attention", "the maximum not subtracted", MAXIMUM_KEPT, ALL},
@@ -116,25 +116,25 @@ static const struct {
     {"Attention", "all weights equal", EQUAL_WEIGHTS, ALL},
     {"Attention", "no mask", NO_MASK, ALL},
     {"Attention", "no W_o", NO_W_O, ALL},
-    {"Attention", "none in layer 0", NO_ATTENTION, 0},
-    {"Attention", "none in layer 1", NO_ATTENTION, 1},
-    {"Attention", "none in layer 2", NO_ATTENTION, 2},
-    {"Attention", "none in layer 3", NO_ATTENTION, 3},
-    {"Attention", "none in any layer", NO_ATTENTION, ALL},
+    {"Attention", "no attention in layer 0", NO_ATTENTION, 0},
+    {"Attention", "no attention in layer 1", NO_ATTENTION, 1},
+    {"Attention", "no attention in layer 2", NO_ATTENTION, 2},
+    {"Attention", "no attention in layer 3", NO_ATTENTION, 3},
+    {"Attention", "no attention in any layer", NO_ATTENTION, ALL},
 
     {"Grouped queries", "head h reads h % KV", MODULO, ALL},
-    {"Grouped queries", "all heads read the first", FIRST_HEAD, ALL},
-    {"Grouped queries", "all heads read the mean", MEAN_HEAD, ALL},
+    {"Grouped queries", "all heads read key/value head 0", FIRST_HEAD, ALL},
+    {"Grouped queries", "all heads read the mean of both", MEAN_HEAD, ALL},
 
-    {"KV cache", "one row too many is seen", ROW_TOO_MANY, ALL},
-    {"KV cache", "a token's own row is stale", STALE_ROW, ALL},
-    {"KV cache", "the values are not kept", VALUES_NOT_KEPT, ALL},
+    {"KV cache", "queries attend to one row too many", ROW_TOO_MANY, ALL},
+    {"KV cache", "attention before append", STALE_ROW, ALL},
+    {"KV cache", "values not stored", VALUES_NOT_KEPT, ALL},
     {"KV cache", "every new token at position 0", POSITION_0, ALL},
 
-    {"FlashAttention", "a larger maximum rescales nothing", NOT_RESCALED, ALL},
-    {"FlashAttention", "a softmax a tile, and their mean", TILES_AVERAGED, ALL},
+    {"FlashAttention", "no rescaling", NOT_RESCALED, ALL},
+    {"FlashAttention", "mean of one softmax per tile", TILES_AVERAGED, ALL},
 
-    {"The decoder", "x = block(x) for x += block(x)", NO_RESIDUAL, ALL},
+    {"The decoder", "x = block(x) instead of x += block(x)", NO_RESIDUAL, ALL},
 
     {"Tokenizer", "no <s>", NO_BOS, ALL},
     {"Tokenizer", "<s> twice", TWO_BOS, ALL},
@@ -538,7 +538,7 @@ static void print_result(Table *table, const char *part, const Result *result) {
 static void print_section(const char *title, bool whole, const Result results[MISTAKES]) {
     Table table = {0};
     section("%s", title);
-    table_row(&table, "what is wrong|right|perplexity|<what it answers");
+    table_row(&table, "change|correct|perplexity|<answer");
     for (int i = 0; i < MISTAKES; i++) {
         const char *part = mistakes[results[i].mistake].part;
         if (whole || !*part || strcmp(part, title) == 0)
@@ -560,10 +560,10 @@ static void print_all(int stories, const char *sentence, Result results[MISTAKES
     printf("What each part does to the model of chapter 9: one mistake is made in it, and it reads "
            "%d unseen stories.\n"
            "`make ablations` computes this page anew.\n\n"
-           "right             of %d questions about these stories (standard error: %.1f points at "
+           "correct           of %d questions about these stories (standard error: %.1f points at "
            "%.0f %%, %.1f at 50 %%)\n"
            "perplexity        of a token of these stories with all their questions and answers\n"
-           "what it answers   to \"",
+           "answer            to \"",
            stories, results[0].questions, 100 * sqrt(right * (1 - right) / results[0].questions),
            100 * right, 100 * sqrt(0.25 / results[0].questions));
     for (const char *c = sentence; *c; c++) putchar(*c == '\n' ? ' ' : *c);
