@@ -1,31 +1,33 @@
-/* Chapter 3, your turn: the feed-forward layer of a Llama, from one unit to the whole layer.
+/* Chapter 3, exercises: the feed-forward layer of a Llama, from SwiGLU to the whole layer.
  *
  *     make exercise-03
  *
- * judges each function against PyTorch, names the mistake if it knows it, and says how far you are.
- * Fill them in from top to bottom. The (void) lines only keep an empty body from warning; they go
- * when you begin. */
+ * compares each function with PyTorch, names your mistake if it recognizes it, and shows your
+ * progress.
+ * Write the functions from top to bottom. The (void) lines only prevent warnings about an empty
+ * body; delete them when you begin. */
 #include "03_feed_forward/feed_forward.h"
 #include "common/linear.h"
 
 #include <math.h>
 #include <stddef.h>
 
-/* Task 1. out[i] = silu(gate[i]) up[i], where silu(z) = z / (1 + e^-z).
- * Which of the two goes through silu? */
+/* Task 1. out[i] = silu(gate[i]) * up[i], where silu(z) = z / (1 + e^-z), in float32 alone, with
+ * expf and without a double. Which of the two arguments goes through silu? */
 void swiglu(int n, float out[n], const float gate[n], const float up[n]) {
     (void)n, (void)out, (void)gate, (void)up;
 }
 
 /* Task 2. y[r][o] = the dot product of row r of x with row o of weight, plus bias[o] unless bias is
- * NULL. Sum in a double: one case has 4096 terms. What follows is short once this passes. */
+ * NULL. Sum in a double: one case has 4096 terms. The later tasks can call this function. */
 void linear(int rows, int in, int out, float y[restrict rows][out], const float x[rows][in],
             const float weight[out][in], const float *bias) {
     (void)rows, (void)in, (void)out, (void)y, (void)x, (void)weight, (void)bias;
 }
 
-/* Task 3. The layer of 2017: up to F numbers, the activation, down to C. Keep the F numbers of each
- * token in hidden. An activation takes one row at a time: activation(F, hidden[t], hidden[t]). */
+/* Task 3. The layer of the original Transformer: map C features to F hidden units, apply the
+ * activation, and map the hidden units back to C features. Store the F hidden units of each token
+ * in hidden. The activation is called once per token: activation(F, hidden[t], hidden[t]). */
 void feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
                   const float w1[F][C], const float *b1, const float w2[C][F], const float *b2,
                   Activation *activation, float hidden[restrict T][F]) {
@@ -33,7 +35,7 @@ void feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T
     (void)activation, (void)hidden;
 }
 
-/* The challenge, without a hint: the layer of a Llama, with any gated unit. */
+/* The challenge, without a hint: the layer of a Llama. Compute gate and up in one pass over x. */
 void gated_feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
                         const float w_gate[F][C], const float w_up[F][C], const float w_down[C][F],
                         GatedUnit *unit, float gate[restrict T][F], float up[restrict T][F]) {
