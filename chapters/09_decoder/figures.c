@@ -19,10 +19,10 @@
 /* The probability of every next token, if the model ended with this hidden state. */
 static void logit_lens(const Model *model, int C, int V, float p[V], const float x[C]) {
     float normed[1][C], logits[1][V];
-    rms_norm(1, C, normed, (const float(*)[C])x, model->norm, NULL,
+    rms_norm(1, C, normed, (const float (*)[C])x, model->norm, NULL,
              (float)model->config.rms_norm_eps);
     linear_tensor(1, C, V, logits, normed, &model->lm_head);
-    softmax(1, V, (float(*)[V])p, logits);
+    softmax(1, V, (float (*)[V])p, logits);
 }
 
 static double dot(int n, const float a[n], const float b[n]) {
@@ -62,8 +62,8 @@ static void additions(const char *data, const Sentence *s, int T, int C, const f
             if (data) fprintf(file.file, "%d %d %.5g %.5g\n", stage, t, of_added / size, cosine);
         }
         float before = x[stage - 1][T - 1][FEATURE], after = x[stage][T - 1][FEATURE];
-        table_row(&table, "%s|%.2f|%+.2f|%.2f|%.2f|%d of %d tokens", block_name(name, stage), before,
-                  after - before, size, of_added, against, T);
+        table_row(&table, "%s|%.2f|%+.2f|%.2f|%.2f|%d of %d tokens", block_name(name, stage),
+                  before, after - before, size, of_added, against, T);
     }
     if (data) output_close(&file);
     section("Contributions to the residual stream");
@@ -71,7 +71,8 @@ static void additions(const char *data, const Sentence *s, int T, int C, const f
 }
 
 /* The logit lens: the last norm and lm_head after each layer, on the last token. */
-static void print_logit_lens(const Model *model, const Sentence *s, int T, int C, const float x[][T][C]) {
+static void print_logit_lens(const Model *model, const Sentence *s, int T, int C,
+                             const float x[][T][C]) {
     float p[s->V];
     Table table = {0};
     table_row(&table, "stopped after|Anna|Mia");
@@ -126,9 +127,9 @@ static void heads(const char *data, Model *model, const Sentence *s) {
     Table table = {0};
     Output file = {0};
     if (data)
-        file = data_open(
-            data, "09_head",
-            "layer, head, largest weight, weight of Anna, Anna without the layer, what it attends to");
+        file = data_open(data, "09_head",
+                         "layer, head, largest weight, weight of Anna, Anna without the layer, "
+                         "what it attends to");
     table_row(&table, "layer|without head 0|1|2|3|4|5|without all six");
     for (int l = 0; l < s->L; l++) {
         double p[s->H], none = without_heads(model, s, l, 0, s->H);
@@ -157,7 +158,7 @@ int main(int argc, char **argv) {
     const char *data = chapter_options(argc, argv, "What the figures of chapter 9 draw.");
     Model model = model_open(ROOT "/common/stories/model");
     Sentence s = sentence_open();
-    const float(*stream)[s.T][s.C] = sentence_tensor(&s, "stream", 3, 2 * s.L + 2, s.T, s.C);
+    const float (*stream)[s.T][s.C] = sentence_tensor(&s, "stream", 3, 2 * s.L + 2, s.T, s.C);
     additions(data, &s, s.T, s.C, stream);
     print_logit_lens(&model, &s, s.T, s.C, stream);
     heads(data, &model, &s);

@@ -17,8 +17,9 @@
 
 static void print_family(void) {
     Table table = {0};
-    table_row(&table,
-              "model|C|F|layers|heads|KV heads|V|parameters|weights, GiB|KV bytes per token|context");
+    table_row(
+        &table,
+        "model|C|F|layers|heads|KV heads|V|parameters|weights, GiB|KV bytes per token|context");
     for (const char *const *name = config_names(); *name; name++) {
         Config c = config_preset(*name);
         int64_t all = config_parameters(&c);
@@ -39,7 +40,7 @@ typedef struct {
 
 static void keep(void *context, int stage, int first, int T, int C, const float x[T][C]) {
     Stream *stream = context;
-    float(*stages)[stream->T][C] = (void *)stream->stages;
+    float (*stages)[stream->T][C] = (void *)stream->stages;
     memcpy(stages[stage][first], x, (size_t)T * sizeof *x);
 }
 
@@ -61,8 +62,8 @@ static int count_far(double bound, int count, const float got[count], const floa
  * token, and the mean of the other tokens'. */
 static void compare_with_pytorch(const Model *model, const Sentence *s) {
     int T = s->T, C = s->C, L = s->L, V = s->V;
-    const float(*expected)[T][C] = sentence_tensor(s, "stream", 3, 2 * L + 2, T, C);
-    float(*stages)[T][C] = xmalloc(sizeof(float[2 * L + 2][T][C])), logits[V];
+    const float (*expected)[T][C] = sentence_tensor(s, "stream", 3, 2 * L + 2, T, C);
+    float (*stages)[T][C] = xmalloc(sizeof(float[2 * L + 2][T][C])), logits[V];
     Stream stream = {T, stages[0][0]};
     Decoder decoder = decoder_new(model, &reference_kernels, T);
     decoder.hook = keep;
@@ -106,8 +107,8 @@ static void print_heads(const Model *model, const Sentence *s) {
         }
     table_print(&table, stdout);
     head_weights(model, &run, s->layer, s->head, weights);
-    printf("Head %d of layer %d gives the answer, position %d, an attention weight of %.2f.\n", s->head,
-           s->layer, s->owner, weights[T - 1][s->owner]);
+    printf("Head %d of layer %d gives the answer, position %d, an attention weight of %.2f.\n",
+           s->head, s->layer, s->owner, weights[T - 1][s->owner]);
     hidden_states_free(&run);
 }
 

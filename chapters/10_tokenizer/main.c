@@ -142,7 +142,8 @@ static void on_the_stories(const Tokenizer *model) {
                   token[t->right].text, t->text, t->times, (int)count, piece);
     }
     table_print(&table, stdout);
-    printf("the first %d are also SentencePiece's first, in the same order\n", common_start(model, V, token));
+    printf("the first %d are also SentencePiece's first, in the same order\n",
+           common_start(model, V, token));
 
     static const char question[] = "\nQuestion: Who sold an umbrella?";
     section("Two vocabularies");
