@@ -42,7 +42,7 @@ set format y "%.1f"
 set xrange [3000:10300]
 set xtics 4000, 2000
 set object 3 rectangle from unmasked, graph 0 to 10300, graph 1 behind fillcolor rgb green fillstyle solid 0.12 noborder
-set label 4 "a mask hides the stories\nbefore its own from a token" at 3400, 0.57 left font ",14"
-set label 5 "no such\nmask" at unmasked + 80, 0.57 left font ",14"
+set label 4 "masked: each token sees\nonly its own story" at 3400, 0.57 left font ",14"
+set label 5 "no\nmask" at unmasked + 80, 0.57 left font ",14"
 plot file using ($1 >= 3000 ? $1 : NaN):2 with lines linetype 1
 unset multiplot
