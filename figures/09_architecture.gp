@@ -1,10 +1,10 @@
 # A Llama from the token ids up to the logits, with the shapes of the course's model and its 29 tokens; beside it the decoder of 2017.
 height = 940
 load "figures/style.gp"
-eval sheet("A Llama from the ids up to the logits; in 2017 the norms stood on the stream")
+eval sheet("From token ids to logits: a Llama, and the Transformer decoder of 2017")
 set xrange [0:100]; set yrange [0:108.622]
 
-# box(x, y, width, text, colour): its centre at x, y; without a colour it is white. plus(x, y): an addition to the stream at x.
+# box(x, y, width, text, colour): its centre is at x, y; without a color it is white. plus(x, y): an addition to the stream at x.
 n = 0
 box(x, y, w, text, colour) = sprintf( \
     "n = n + 1; set object n rectangle center %g,%g size %g,3.6 front fillcolor rgb '%s' fillstyle solid border linecolor rgb '%s' linewidth 1.5; set label '%s' at %g,%g center front textcolor rgb '%s' font ',13'", \
@@ -17,7 +17,7 @@ flow(x, y, to_y) = sprintf("set arrow from %g,%g to %g,%g linewidth 4 linecolor 
 shape(y, text) = sprintf("set label '%s' at 63, %g right textcolor rgb grey font ',12'", text, y)
 name(x, y, text) = sprintf("set label '%s' at %g, %g left textcolor rgb grey font ',13'", text, x, y)
 
-# ---- Llama: the norms stand in the branches.
+# ---- Llama: the norms are in the branches.
 s = 9; m = 33
 set label "Llama" at 32, 101.5 center font ",18"
 set object 801 rectangle from 0.7, 15 to 64, 84.5 behind fillstyle empty border linecolor rgb faint linewidth 2 dashtype 2
@@ -29,7 +29,7 @@ eval flow(s, 10, 52.8)
 eval flow(s, 56.2, 79.3)
 eval flow(s, 82.7, 87.2)
 set label "[29, 192]" at s + 1.2, 12.6 left textcolor rgb "#a66f00" font ",12"
-set label "the stream is only added to" at s + 2, 56.2 left textcolor rgb "#a66f00" font ",13"
+set label "residual stream: blocks only add to it" at s + 2, 56.2 left textcolor rgb "#a66f00" font ",13"
 
 eval line(s, 18, m, 18); eval go(m, 18, m, 19.9)
 eval box(m, 21.8, 22, "RMSNorm", blue)
@@ -44,7 +44,7 @@ eval go(at[2], 36.8, at[2], 39.4); eval go(at[3], 30.5, at[3], 39.4); eval name(
 eval box(m + 6, 41.2, 20, "KV cache", blue)
 eval go(at[1], 36.8, at[1], 45.6); eval go(at[2], 43, at[2], 45.6); eval go(at[3], 43, at[3], 45.6)
 eval name(at[2] + 0.7, 44.3, "all k so far"); eval name(at[3] + 0.7, 44.3, "all v")
-eval box(m, 47.4, 32, "attention, heads in groups", blue)
+eval box(m, 47.4, 32, "grouped-query attention", blue)
 eval go(m, 49.2, m, 50.3)
 eval box(m, 52.1, 8, "W_o", "")
 eval line(m, 53.9, m, 54.5); eval go(m, 54.5, s + 1.5, 54.5); eval plus(s, 54.5)
@@ -70,9 +70,12 @@ eval go(s, 90.8, s, 92.4)
 eval box(s, 94.2, 15, "W_{out}", "")
 eval go(s, 96, s, 97.8)
 set label "logits" at s, 99 center font ",13"
-set label "of the last row: [1024]" at s + 8.5, 94.2 left textcolor rgb grey font ",12"
+set label "of the last token: [1024]" at s + 8.5, 94.2 left textcolor rgb grey font ",12"
 
-# ---- 2017: the norms stand on the stream.
+# ---- 2017: the norms are on the stream, which is grey here, because it is not only added to.
+flow(x, y, to_y) = sprintf("set arrow from %g,%g to %g,%g linewidth 4 linecolor rgb '#b0b0b0' size 1.4,25 filled", x, y, x, to_y)
+plus(x, y) = sprintf( \
+    "n = n + 1; set object n circle at %g,%g size 1.3 front fillcolor rgb '#ffffff' fillstyle solid border linecolor rgb '#b0b0b0' linewidth 2; set label '+' at %g,%g center front font ',16'", x, y, x, y)
 s = 74; m = 90
 set label "Transformer, 2017 (its decoder)" at 83, 101.5 center font ",16"
 set object 800 rectangle from 66, 15 to 99.5, 88 behind fillstyle empty border linecolor rgb faint linewidth 2 dashtype 2

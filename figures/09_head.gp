@@ -1,12 +1,12 @@
-# The heads of the trained model: where each looks from the last token, and what is left without a layer's heads.
+# The heads of the trained model: what each attends to from the last token, and what is left without a layer's heads.
 height = 460
 load "figures/style.gp"
 
 file = data."/09_head.dat"
-set title "Where does each head look? Only the last layer's find Anna"
+set title "What each head attends to: only heads of the last layer find Anna"
 set xlabel "head" offset -5.5
 set bmargin 5.5
-set label 2 "in each box: what the head looks at most, and its weight; the more orange, the more weight on Anna" at screen 0.5, screen 0.045 center font ",14"
+set label 2 "in each box: the token with the largest attention weight, and this weight; the more orange, the more weight on Anna" at screen 0.5, screen 0.045 center font ",14"
 set ylabel "layer"
 set xrange [-0.5:6.9]
 set yrange [-0.5:3.75]

@@ -1,4 +1,4 @@
-# What a token of Llama 2's and of Llama 3's own vocabulary stands for, and how many one story takes in nine languages.
+# Bytes per token with Llama 2's and with Llama 3's own vocabulary, and how many tokens one story takes in nine languages.
 height = 490
 load "figures/style.gp"
 
@@ -15,7 +15,7 @@ set multiplot title "Llama 3's vocabulary saves little in English, and more than
 set title font ",16" offset 0, -0.5
 set tmargin at screen 0.82
 set xtics font ",12"
-set title "bytes a token (more is better)"
+set title "bytes per token (more is better)"
 set lmargin at screen 0.055
 set rmargin at screen 0.30
 set xrange [-0.6:2.6]

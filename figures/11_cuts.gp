@@ -1,4 +1,4 @@
-# One distribution, and where three cuts end it.
+# One distribution, and where three filters end it.
 height = 560
 load "figures/style.gp"
 file = data."/11_next.dat"
@@ -21,7 +21,7 @@ k = 5
 beside = 0.05 # top-k and top-p may end at the same token: then their lines stand side by side
 keep(x, text, at, side, y, colour) = sprintf("set arrow from %g, graph 0 to %g, graph 1 nohead linewidth 2 linecolor rgb '%s' dashtype 2; set label '%s' at %g, graph %g %s textcolor rgb '%s' font ',15'", x, x, colour, text, at, y, side, colour)
 
-set title "Top-k counts, min-p compares with the likeliest, top-p adds up"
+set title "Top-k counts, min-p compares with the most likely token, top-p adds up"
 set origin 0, 0.45; set size 1, 0.55
 set tmargin 3; set bmargin 0.6
 set yrange [0:1.13 * likeliest]
@@ -31,7 +31,7 @@ eval keep(k + 0.5 - beside, "top-k 5", k + 0.3, "right", 0.84, purple)
 eval keep(min_p + 0.5, "min-p 0.1", min_p + 0.32, "right", 0.84, vermillion)
 eval keep(top_p + 0.5 + beside, "top-p 0.9", top_p + 0.68, "left", 0.84, green)
 set arrow from 0.4, 0.1 * likeliest to most, 0.1 * likeliest nohead linewidth 1.5 linecolor rgb vermillion
-set label "a tenth of the likeliest" at most - 0.1, 0.163 * likeliest right textcolor rgb vermillion
+set label "a tenth of the largest" at most - 0.1, 0.163 * likeliest right textcolor rgb vermillion
 plot file using 1:4 with boxes linecolor rgb blue
 
 unset arrow; unset label; unset title
@@ -39,7 +39,7 @@ set origin 0, 0; set size 1, 0.45
 set tmargin 0.6; set bmargin 3.5
 set yrange [0:1.08]
 set ytics 0.2
-set ylabel "sum up to here"
+set ylabel "cumulative sum"
 set format x "%g"
 set xtics rotate by 30 right
 eval keep(k + 0.5 - beside, "", 0, "left", 0.5, purple)

@@ -1,8 +1,8 @@
-# The probabilities of the next token side by side, at three temperatures, and where one throw of the dice falls.
+# The probabilities of the next token side by side, at three temperatures, and the token that one random number chooses.
 height = 330
 load "figures/style.gp"
 file = data."/11_next.dat"
-set title "One throw, u = 0.5: which token it falls on depends on the temperature"
+set title "The random number u = 0.5 chooses another token at each temperature"
 set lmargin 17; set rmargin 3; set tmargin 3; set bmargin 4
 unset grid; set border 1; unset key
 set xtics 0.1

@@ -1,26 +1,42 @@
-# The loop: the prompt is read; a token is chosen, shown and read, and so on.
-height = 260
+# Generation on the sentence: prefill, then decode steps. What goes through the decoder, what the KV cache holds, what is chosen.
+height = 490
 load "figures/style.gp"
-eval sheet("A token is chosen, shown and read, and the next is chosen")
-set xrange [0:100]; set yrange [0:30.5217]
-n = 0
-box(x, y, w, text, colour) = sprintf( \
-    "n = n + 1; set object n rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid border linecolor rgb '%s' linewidth 1.5; set label '%s' at %g,%g center front textcolor rgb '%s' font ',15'", \
-    x, y, x + w, y + 6, colour eq "" ? "#ffffff" : colour, colour eq "" ? grey : colour, text, x + w / 2., y + 3, colour eq "" ? black : "#ffffff")
-eval box(2, 14, 14, "the prompt", "")
-eval box(24, 14, 15, "read", blue)
-eval box(54, 14, 15, "choose", vermillion)
-eval box(83, 14, 15, "show", green)
-set arrow from 16, 17 to 23.6, 17 linewidth 1.5 linecolor rgb grey size 1, 25 filled
-set arrow from 39, 17 to 53.6, 17 linewidth 1.5 linecolor rgb grey size 1, 25 filled
-set arrow from 69, 17 to 82.6, 17 linewidth 1.5 linecolor rgb grey size 1, 25 filled
-set label "V logits" at 46.3, 19.3 center font ",14"
-set label "one token" at 75.8, 19.3 center font ",14"
-set label "chapters 1 to 9" at 31.5, 22.3 center textcolor rgb blue font ",14"
-set label "this chapter" at 61.5, 22.3 center textcolor rgb vermillion font ",14"
-set label "chapter 10" at 90.5, 22.3 center textcolor rgb green font ",14"
-set arrow from 90.5, 14 to 90.5, 6 nohead linewidth 1.5 linecolor rgb grey
-set arrow from 90.5, 6 to 31.5, 6 nohead linewidth 1.5 linecolor rgb grey
-set arrow from 31.5, 6 to 31.5, 13.4 linewidth 1.5 linecolor rgb grey size 1, 25 filled
-set label "the same token, read as if somebody had written it" at 61, 3.6 center font ",14"
+eval sheet("Prefill processes the prompt at once; each decode step processes one token")
+
+# A row at y: positions first .. last go through the decoder, the cache then holds 0 .. last.
+cell = 9.2
+left = 138
+tile(x, y, fill, edge) = sprintf("n = n + 1; set object n rectangle from %g,%g to %g,%g front fillcolor rgb '%s' fillstyle solid border linecolor rgb '%s' linewidth 0.8", \
+    x, y, x + cell - 1.6, y + 20, fill, edge)
+array step[4] = ["prefill", "decode", "decode", "decode"]
+array what[4] = ["the 29 tokens of the prompt", "Anna", "has", "the"]
+array chosen[4] = ["Anna", "has", "the", "red"]
+array first[4] = [0, 29, 30, 31]
+array last[4] = [28, 29, 30, 31]
+do for [r = 1:4] {
+    y = 474 - 100 * r
+    set label step[r] at 16, y + 12 left front font ",16"
+    set label sprintf("%s", r == 1 ? "1 call" : sprintf("step %d", r - 1)) at 16, y - 8 left front font ",13" textcolor rgb grey
+    do for [p = 0:35] {
+        eval tile(left + p * cell, y, p > last[r] ? "#ffffff" : p >= first[r] ? blue : "#bcd9ec", p > last[r] ? faint : p >= first[r] ? blue : "#bcd9ec")
+    }
+    set label what[r] at left + (r == 1 ? 14.5 : first[r] + 0.5) * cell, y + 34 center front font ",14" textcolor rgb blue
+    set label sprintf("position%s", r == 1 ? "s 0 to 28" : sprintf(" %d", last[r])) at left + (r == 1 ? 14.5 : first[r] + 0.5) * cell, y - 12 center front font ",13" textcolor rgb grey
+    eval go(left + 36 * cell + 6, y + 10, 540, y + 10, grey)
+    set label "1024 logits" at 546, y + 12 left front font ",15"
+    eval go(642, y + 10, 704, y + 10, grey)
+    set label "choose" at 672, y + 24 center front font ",13" textcolor rgb vermillion
+    n = n + 1
+    set object n rectangle from 710, y - 6 to 790, y + 27 front fillcolor rgb vermillion fillstyle solid noborder
+    set label chosen[r] at 750, y + 11 center front font ",16" textcolor rgb "#ffffff"
+    if (r < 4) {
+        set arrow from 750, y - 6 to 750, y - 46 nohead linecolor rgb grey linewidth 1.5 front
+        set arrow from 750, y - 46 to left + (last[r] + 1.5) * cell + 48, y - 46 nohead linecolor rgb grey linewidth 1.5 front
+        set arrow from left + (last[r] + 1.5) * cell + 48, y - 46 to left + (last[r] + 1.5) * cell + 24, y - 64 linecolor rgb grey linewidth 1.5 size screen 0.01, 25 filled front
+    }
+}
+eval tile(140, 8, blue, blue)
+set label "goes through the decoder" at 156, 17 left front font ",14"
+eval tile(370, 8, "#bcd9ec", "#bcd9ec")
+set label "keys and values are in the KV cache already" at 386, 17 left front font ",14"
 plot NaN

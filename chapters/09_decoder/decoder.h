@@ -69,13 +69,13 @@ void decoder_forward(Decoder *decoder, int T, int C, float out[restrict T][C], c
 /* Hands the stream to whoever watches. */
 void call_stage_hook(const Decoder *decoder, int stage, int T, int C, const float x[T][C]);
 
-/* Room for an array, as malloc() gives it, but allocated only once. All that is taken after a
- * moment is given back together:
+/* Working memory for an array, from a block that is allocated only once. Everything that was taken
+ * since a mark is given back together:
  *
- *     size_t mark = decoder->taken;
- *     float(*q)[H][D] = take(decoder, sizeof(float[T][H][D]));
+ *     size_t mark = decoder->arena_used;
+ *     float(*q)[H][D] = decoder_alloc(decoder, sizeof(float[T][H][D]));
  *     ...
- *     decoder->taken = mark; */
+ *     decoder->arena_used = mark; */
 void *decoder_alloc(Decoder *decoder, size_t bytes);
 
 #endif

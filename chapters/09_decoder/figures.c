@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---------------------------------------------------- the stream, from half layer to half layer */
+/* ------------------------------------------------------------------ the residual stream */
 
-/* The probability of every token to come after a row of the stream. */
-static void foretell(const Model *model, int C, int V, float p[V], const float x[C]) {
+/* The probability of every next token, if the model ended with this hidden state. */
+static void logit_lens(const Model *model, int C, int V, float p[V], const float x[C]) {
     float normed[1][C], logits[1][V];
     rms_norm(1, C, normed, (const float(*)[C])x, model->norm,
              (float)model->config.rms_norm_eps);
@@ -31,13 +31,13 @@ static double dot(int n, const float a[n], const float b[n]) {
     return sum;
 }
 
-static const char *step_name(char name[static 32], int stage) {
+static const char *block_name(char name[static 32], int stage) {
     snprintf(name, 32, "layer %d, %s", (stage - 1) / 2, stage % 2 ? "attention" : "feed-forward");
     return name;
 }
 
-/* For each step: one number of the last row with what is added to it, and how many rows the
- * additions point against. */
+/* For each block: one feature of the last token with what the block adds to it, and for how many
+ * tokens the contribution has a negative cosine with the residual stream. */
 static void additions(const char *data, const Sentence *s, int T, int C, const float x[][T][C]) {
     enum { FEATURE = 2 };
     char name[32];
@@ -45,8 +45,9 @@ static void additions(const char *data, const Sentence *s, int T, int C, const f
     Output file = {0};
     if (data)
         file = data_open(data, "09_residual",
-                         "step, position, size of what is added over the stream's, cosine");
-    table_row(&table, "step|x[%d]|is added|size of x|of what is added|points against x", FEATURE);
+                         "block, position, RMS of the contribution over the stream's, cosine");
+    table_row(&table, "block|x[%d]|contribution|RMS of x|RMS of the contribution|negative cosine",
+              FEATURE);
     for (int stage = 1; stage <= 2 * s->L; stage++) {
         int against = 0;
         double size = 0, of_added = 0;
@@ -61,26 +62,27 @@ static void additions(const char *data, const Sentence *s, int T, int C, const f
             if (data) fprintf(file.file, "%d %d %.5g %.5g\n", stage, t, of_added / size, cosine);
         }
         float before = x[stage - 1][T - 1][FEATURE], after = x[stage][T - 1][FEATURE];
-        table_row(&table, "%s|%.2f|%+.2f|%.2f|%.2f|%d of %d rows", step_name(name, stage), before,
-                  after - before, size, of_added, against, T);
+        table_row(&table, "%s|%.2f|%+.2f|%.2f|%.2f|%d of %d tokens", block_name(name, stage),
+                  before, after - before, size, of_added, against, T);
     }
     if (data) output_close(&file);
-    section("What is added to the last row");
+    section("Contributions to the residual stream");
     table_print(&table, stdout);
 }
 
-/* The last row, read after each layer as if it were the last. */
-static void foretold(const Model *model, const Sentence *s, int T, int C, const float x[][T][C]) {
+/* The logit lens: the last norm and lm_head after each layer, on the last token. */
+static void print_logit_lens(const Model *model, const Sentence *s, int T, int C,
+                             const float x[][T][C]) {
     float p[s->V];
     Table table = {0};
-    table_row(&table, "if the layers ended after|Anna|Mia");
+    table_row(&table, "stopped after|Anna|Mia");
     for (int stage = 0; stage <= 2 * s->L; stage += 2) {
-        foretell(model, C, s->V, p, x[stage][T - 1]);
+        logit_lens(model, C, s->V, p, x[stage][T - 1]);
         float anna = p[s->ids[s->owner]], mia = p[s->ids[1]];
         if (stage == 0) table_row(&table, "the embedding|%.3f|%.3f", anna, mia);
         else table_row(&table, "layer %d|%.3f|%.3f", stage / 2 - 1, anna, mia);
     }
-    section("What the last row would say");
+    section("Logit lens");
     table_print(&table, stdout);
 }
 
@@ -104,14 +106,14 @@ static double without_heads(Model *model, const Sentence *s, int l, int first, i
     Tensor *o_proj = &model->layers[l].o_proj, whole = *o_proj;
     size_t number = dtype_size(whole.dtype), head = (size_t)s->D * number,
            row = (size_t)s->H * head;
-    char *silent = xmalloc(tensor_bytes(&whole));
-    memcpy(silent, whole.data, tensor_bytes(&whole));
+    char *zeroed = xmalloc(tensor_bytes(&whole));
+    memcpy(zeroed, whole.data, tensor_bytes(&whole));
     for (int i = 0; i < s->C; i++)
-        memset(silent + (size_t)i * row + (size_t)first * head, 0, (size_t)count * head);
-    o_proj->data = silent;
+        memset(zeroed + (size_t)i * row + (size_t)first * head, 0, (size_t)count * head);
+    o_proj->data = zeroed;
     double p = probability(model, s);
     *o_proj = whole;
-    free(silent);
+    free(zeroed);
     return p;
 }
 
@@ -125,10 +127,10 @@ static void heads(const char *data, Model *model, const Sentence *s) {
     Table table = {0};
     Output file = {0};
     if (data)
-        file = data_open(
-            data, "09_head",
-            "layer, head, largest weight, weight of Anna, Anna without the layer, where it looks");
-    table_row(&table, "layer|without head 0|head 1|head 2|head 3|head 4|head 5|all six");
+        file = data_open(data, "09_head",
+                         "layer, head, largest weight, weight of Anna, Anna without the layer, "
+                         "what it attends to");
+    table_row(&table, "layer|without head 0|1|2|3|4|5|without all six");
     for (int l = 0; l < s->L; l++) {
         double p[s->H], none = without_heads(model, s, l, 0, s->H);
         for (int h = 0; h < s->H; h++) {
@@ -146,7 +148,7 @@ static void heads(const char *data, Model *model, const Sentence *s) {
                   p[5], none);
     }
     if (data) output_close(&file);
-    section("How likely Anna is without one head");
+    section("Probability of Anna without one head");
     table_print(&table, stdout);
     printf("With all heads: %.2f.\n", probability(model, s));
     hidden_states_free(&run);
@@ -158,7 +160,7 @@ int main(int argc, char **argv) {
     Sentence s = sentence_open();
     const float(*stream)[s.T][s.C] = sentence_tensor(&s, "stream", 3, 2 * s.L + 2, s.T, s.C);
     additions(data, &s, s.T, s.C, stream);
-    foretold(&model, &s, s.T, s.C, stream);
+    print_logit_lens(&model, &s, s.T, s.C, stream);
     heads(data, &model, &s);
     sentence_close(&s);
     model_close(&model);

@@ -17,8 +17,9 @@
 
 static void print_family(void) {
     Table table = {0};
-    table_row(&table,
-              "model|C|F|layers|heads|KV heads|V|parameters|weights, GiB|KV bytes a token|context");
+    table_row(
+        &table,
+        "model|C|F|layers|heads|KV heads|V|parameters|weights, GiB|KV bytes per token|context");
     for (const char *const *name = config_names(); *name; name++) {
         Config c = config_preset(*name);
         int64_t all = config_parameters(&c);
@@ -31,7 +32,7 @@ static void print_family(void) {
 
 /* ---- the sentence, from its tokens to its logits */
 
-/* Every stage of the stream, as the sentence's file has them. */
+/* The residual stream at every stage, laid out as in the sentence's file. */
 typedef struct {
     int T;
     float *stages; /* [2 L + 2][T][C] */
@@ -39,7 +40,7 @@ typedef struct {
 
 static void keep(void *context, int stage, int first, int T, int C, const float x[T][C]) {
     Stream *stream = context;
-    float(*stages)[stream->T][C] = (void *)stream->stages;
+    float (*stages)[stream->T][C] = (void *)stream->stages;
     memcpy(stages[stage][first], x, (size_t)T * sizeof *x);
 }
 
@@ -50,18 +51,19 @@ static const char *stage_text(char text[static 32], int stage, int L) {
     return text;
 }
 
-/* Numbers that are farther from PyTorch's than so. */
+/* Counts the numbers that differ from PyTorch's by more than the bound. */
 static int count_far(double bound, int count, const float got[count], const float expected[count]) {
     int far = 0;
     for (int i = 0; i < count; i++) far += !(fabs((double)got[i] - expected[i]) <= bound);
     return far;
 }
 
-/* The stream grows from stage to stage: at the first token, and at the others on average. */
-static void read_the_sentence(const Model *model, const Sentence *s) {
+/* Compares the hidden states of every stage with PyTorch's, and prints their RMS: that of the first
+ * token, and the mean of the other tokens'. */
+static void compare_with_pytorch(const Model *model, const Sentence *s) {
     int T = s->T, C = s->C, L = s->L, V = s->V;
-    const float(*expected)[T][C] = sentence_tensor(s, "stream", 3, 2 * L + 2, T, C);
-    float(*stages)[T][C] = xmalloc(sizeof(float[2 * L + 2][T][C])), logits[V];
+    const float (*expected)[T][C] = sentence_tensor(s, "stream", 3, 2 * L + 2, T, C);
+    float (*stages)[T][C] = xmalloc(sizeof(float[2 * L + 2][T][C])), logits[V];
     Stream stream = {T, stages[0][0]};
     Decoder decoder = decoder_new(model, &reference_kernels, T);
     decoder.hook = keep;
@@ -71,7 +73,7 @@ static void read_the_sentence(const Model *model, const Sentence *s) {
 
     Table table = {0};
     table_row(&table,
-              "after|shape|size of the first row|of the others|farther than 0.001 from PyTorch's");
+              "after|shape|RMS, first token|mean RMS, others|farther than 0.001 from PyTorch's");
     for (int n = 0; n < 2 * L + 2; n++) {
         char text[32];
         double others = 0;
@@ -94,7 +96,7 @@ static void print_heads(const Model *model, const Sentence *s) {
     float weights[T][T];
     HiddenStates run = record_hidden_states(model, &reference_kernels, T, s->ids);
     Table table = {0};
-    table_row(&table, "layer|head|looks most at|token|weight");
+    table_row(&table, "layer|head|attends most to|position|weight");
     for (int l = 0; l < s->L; l++)
         for (int h = 0; h < s->H; h++) {
             head_weights(model, &run, l, h, weights);
@@ -105,8 +107,8 @@ static void print_heads(const Model *model, const Sentence *s) {
         }
     table_print(&table, stdout);
     head_weights(model, &run, s->layer, s->head, weights);
-    printf("Head %d of layer %d looks at the answer, token %d, with a weight of %.2f.\n", s->head,
-           s->layer, s->owner, weights[T - 1][s->owner]);
+    printf("Head %d of layer %d gives the answer, position %d, an attention weight of %.2f.\n",
+           s->head, s->layer, s->owner, weights[T - 1][s->owner]);
     hidden_states_free(&run);
 }
 
@@ -120,9 +122,9 @@ static void demonstrate(void) {
     config_print_modules(stdout, &llama3);
     section("The family");
     print_family();
-    section("A story, read");
-    read_the_sentence(&model, &sentence);
-    section("Who has the red ball?");
+    section("Hidden states on the sentence");
+    compare_with_pytorch(&model, &sentence);
+    section("What each head attends to");
     print_heads(&model, &sentence);
     sentence_close(&sentence);
     model_close(&model);

@@ -16,7 +16,7 @@
 #define MODEL ROOT "/common/stories/model"
 #define STORIES ROOT "/chapters/10_tokenizer/stories.txt"
 
-/* ---- the sentence, by the model's own vocabulary */
+/* ---- the sentence, in the model's own vocabulary */
 
 static void the_sentence(const Tokenizer *t) {
     enum { A_LINE = 10 };
@@ -40,12 +40,12 @@ static void the_sentence(const Tokenizer *t) {
         table_print(&table, stdout);
     }
     printf("%zu bytes, %zu tokens and <s>: %s\n", strlen(story), count,
-           same ? "those of chapters 1 to 9" : "OTHERS");
+           same ? "the ids of chapters 1 to 9" : "NOT THE IDS OF CHAPTERS 1 TO 9");
     free(ids);
     sentence_close(&s);
 }
 
-/* ---- a vocabulary is learned */
+/* ---- training a vocabulary */
 
 static int to_characters(const char *text, int ids[]) {
     int n = 0;
@@ -63,10 +63,10 @@ enum { BY_HAND = CHARACTERS + 10 };
 static void by_hand(LearnedMerge token[BY_HAND]) {
     static const char text[] = " the ball and the bell fall and all the balls call";
     Table table = {0};
-    section("By hand");
+    section("Training by hand");
     printf("%zu characters:%s\n", sizeof text - 1, text);
-    table_row(&table, "token|<left|<right|<together|times|ids left");
-    /* Each time from the beginning, to see how many are left. */
+    table_row(&table, "token|<left|<right|<merged|count|ids left");
+    /* From the beginning each time, to count the ids that are left. */
     for (int V = CHARACTERS + 1; V <= BY_HAND; V++) {
         int ids[sizeof text], left = bpe_train(V, token, to_characters(text, ids), ids);
         const LearnedMerge *last = &token[V - 1];
@@ -76,7 +76,7 @@ static void by_hand(LearnedMerge token[BY_HAND]) {
     table_print(&table, stdout);
 }
 
-/* A common mistake: at each place, the longest token that the rest begins with. */
+/* A common mistake: at each position, take the longest token that matches. */
 static int longest_first(int V, const LearnedMerge token[V], const char *text, int ids[]) {
     int n = 0;
     for (; *text; text += strlen(token[ids[n++]].text)) {
@@ -93,7 +93,7 @@ static int longest_first(int V, const LearnedMerge token[V], const char *text, i
 static void a_new_word(const LearnedMerge token[BY_HAND]) {
     static const char word[] = " allow";
     int ids[sizeof word], before = 0;
-    section("A new word");
+    section("Encoding a new word");
     for (int V = CHARACTERS; V <= BY_HAND; V++) {
         int n = bpe_apply_merges(V, token, to_characters(word, ids), ids);
         if (n != before) {
@@ -102,11 +102,11 @@ static void a_new_word(const LearnedMerge token[BY_HAND]) {
         }
         before = n;
     }
-    printf("the longest first   ");
+    printf("longest match       ");
     print_learned(token, longest_first(BY_HAND, token, "▁allow", ids), ids);
 }
 
-/* ---- on the stories */
+/* ---- training on the stories */
 
 enum { FIRST_MERGE = 259 }; /* of the model's: before it are three special tokens and 256 bytes */
 
@@ -131,10 +131,10 @@ static void on_the_stories(const Tokenizer *model) {
     int *ids = xmalloc(size_mul(length, sizeof *ids)),
         tokens = bpe_train(V, token, to_characters(text, ids), ids);
     Table table = {0};
-    section("On the stories");
-    printf("%zu characters become %d tokens, of %.2f bytes\n", length, tokens,
+    section("Training on the stories");
+    printf("%zu characters become %d tokens: %.2f bytes per token\n", length, tokens,
            (double)length / tokens);
-    table_row(&table, "token|<left|<right|<together|times|<the library's, of 12000 stories");
+    table_row(&table, "token|<left|<right|<merged|count|<SentencePiece's, from 12000 stories");
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         const LearnedMerge *t = &token[shown[i]];
         const char *piece = tokenizer_piece(model, FIRST_MERGE + shown[i] - CHARACTERS, &count);
@@ -142,15 +142,16 @@ static void on_the_stories(const Tokenizer *model) {
                   token[t->right].text, t->text, t->times, (int)count, piece);
     }
     table_print(&table, stdout);
-    printf("the first %d are the library's, in its order\n", common_start(model, V, token));
+    printf("the first %d are also SentencePiece's first, in the same order\n",
+           common_start(model, V, token));
 
     static const char question[] = "\nQuestion: Who sold an umbrella?";
     section("Two vocabularies");
     int n = bpe_apply_merges(V, token, to_characters(question, ids), ids);
     int *models = tokenizer_encode(model, strlen(question), question, false, &count);
-    printf("ours       ");
+    printf("512 tokens   ");
     print_learned(token, n, ids);
-    printf("the model  ");
+    printf("the model's  ");
     print_pieces(model, count, models);
     free(models);
     free(ids);
@@ -172,10 +173,10 @@ static void show_both(Tokenizer *const families[2], const char *text) {
     print_bytes(strlen(text), text);
     puts("\"");
     show_pieces(families[0], "SentencePiece", text, false);
-    show_pieces(families[1], "byte level", text, false);
+    show_pieces(families[1], "byte-level", text, false);
 }
 
-/* Decodes the first token of a text, the first two, and so on. */
+/* Decodes the first token of a text, then the first two, and so on. */
 static void show_growing(const Tokenizer *t, const char *text) {
     size_t count, length;
     int *ids = tokenizer_encode(t, strlen(text), text, false, &count);
@@ -203,9 +204,9 @@ static void two_families(void) {
     show_both(families, "the llama");
     show_both(families, "the  llama");
     show_both(families, "    return 0;\n");
-    section("Half a character");
+    section("Incomplete characters");
     show_growing(families[0], "hi😀");
-    section("Special text");
+    section("Special tokens");
     show_special(families[0], "<s>the llama</s>");
     show_special(families[1], "<|begin_of_text|>the llama<|eot_id|>");
     for (int f = 0; f < 2; f++) tokenizer_close(families[f]);

@@ -1,6 +1,6 @@
-/* Chapter 11: generation. The sentence is answered, token by token; then its story goes on: the
- * probabilities of the next token, what each sampler makes of them, ten thousand draws, and whole
- * stories. The program to use is build/llama. */
+/* Chapter 11: generation. The answer to the sentence, token by token; the probabilities of the next
+ * token after its story, ten thousand samples from them, and what temperature and each filter make
+ * of them; and whole stories. The program to use is build/llama. */
 #include "11_generation/generation.h"
 #include "common/console.h"
 #include "common/error.h"
@@ -13,29 +13,29 @@
 #include <string.h>
 
 static const char folder[] = ROOT "/common/stories/model";
-static const SamplingParams likeliest = {.repetition_penalty = 1};
+static const SamplingParams greedy = {.repetition_penalty = 1};
 static Model model;
 static Tokenizer *tokenizer;
 
 typedef struct {
     int token;
     double probability;
-} Chance; /* a token that can be drawn */
+} Chance; /* a token that can be sampled */
 
-static int likelier_first(const void *a, const void *b) {
+static int by_probability(const void *a, const void *b) {
     const Chance *x = a, *y = b;
     if (x->probability != y->probability) return x->probability < y->probability ? 1 : -1;
     return x->token - y->token;
 }
 
-/* softmax of the logits, the likeliest first. Returns how many can be drawn at all. */
+/* softmax of the logits, the most likely token first. Returns how many tokens are not ruled out. */
 static int chances(int V, const float logits[V], Chance out[V]) {
     double sum = 0;
     int count = 0;
     for (int v = 0; v < V; v++) sum += exp(logits[v]);
     for (int v = 0; v < V; v++)
         if (logits[v] > -INFINITY) out[count++] = (Chance){v, exp(logits[v]) / sum};
-    qsort(out, (size_t)count, sizeof *out, likelier_first);
+    qsort(out, (size_t)count, sizeof *out, by_probability);
     return count;
 }
 
@@ -55,7 +55,7 @@ static Name name(int token) {
     return name;
 }
 
-/* A generation that has read BOS and a text. */
+/* A generation whose prompt, BOS and a text, has been processed. */
 static Generation after(const char *text, SamplingParams sampling, unsigned long seed) {
     size_t count;
     int *ids = encode_with_bos(tokenizer, strlen(text), text, &count);
@@ -70,11 +70,11 @@ static Generation after(const char *text, SamplingParams sampling, unsigned long
 
 static void the_answer(const char *story) {
     Chance all[model.config.V];
-    Generation g = after(story, likeliest, 0);
+    Generation g = after(story, greedy, 0);
     Name last = {":"};
     Table table = {0};
     section("The answer, token by token");
-    table_row(&table, "token read last|<chosen|probability|<next best|probability");
+    table_row(&table, "last token|<next token|probability|<second best|probability");
     while (strcmp(last.text, ".") != 0) {
         chances(model.config.V, g.logits, all);
         int id = sample_next(&g);
@@ -93,9 +93,9 @@ static void what_comes_next(int V, const float logits[V]) {
     Chance all[V];
     double up_to_here = 0;
     chances(V, logits, all);
-    section("What comes next");
+    section("The most likely next tokens");
     Table table = {0};
-    table_row(&table, "token|logit|probability|up to here");
+    table_row(&table, "token|logit|probability|cumulative");
     for (int i = 0; i < 9; i++) {
         up_to_here += all[i].probability;
         table_row(&table, "%s|%.2f|%.3f|%.3f", name(all[i].token).text, logits[all[i].token],
@@ -112,9 +112,9 @@ static void many_draws(int V, const float logits[V]) {
     memset(drawn, 0, sizeof drawn);
     chances(V, logits, all);
     for (int i = 0; i < DRAWS; i++) drawn[multinomial(V, logits, random_uniform(&random))]++;
-    section("Ten thousand draws");
+    section("Ten thousand samples");
     Table table = {0};
-    table_row(&table, "token|drawn|expected|give or take");
+    table_row(&table, "token|sampled|expected|standard deviation");
     for (int i = 0; i < 5; i++) {
         double p = all[i].probability;
         table_row(&table, "%s|%d|%.0f|%.0f", name(all[i].token).text, drawn[all[i].token],
@@ -141,7 +141,7 @@ static void temperatures(int V, const float logits[V]) {
     chances(V, logits, all);
     section("Temperature");
     Table table = {0};
-    table_row(&table, "T|%s|%s|%s|%s|%s|%d more words|%d mistakes", name(all[0].token).text,
+    table_row(&table, "T|%s|%s|%s|%s|%s|%d more valid|%d invalid", name(all[0].token).text,
               name(all[1].token).text, name(all[2].token).text, name(all[3].token).text,
               name(all[4].token).text, (int)count - SHOWN, V - (int)count);
     for (size_t k = 0; k < sizeof Ts / sizeof *Ts; k++) {
@@ -195,23 +195,23 @@ int main(int argc, char **argv) {
     char *line = xstrndup(story, strcspn(story, "\n"));
     model = model_open(folder);
     tokenizer = tokenizer_open(folder);
-    Generation question = after(story, likeliest, 0), next = after(line, likeliest, 0);
+    Generation question = after(story, greedy, 0), next = after(line, greedy, 0);
     int V = model.config.V;
 
     the_answer(story);
     what_comes_next(V, next.logits);
     many_draws(V, next.logits);
     temperatures(V, next.logits);
-    section("Three cuts");
+    section("Top-k, top-p and min-p");
     Table table = {0};
-    table_row(&table, "what comes after|T|the likeliest|top-k 5|top-p 0.9|min-p 0.1");
+    table_row(&table, "after|T|largest probability|top-k 5|top-p 0.9|min-p 0.1");
     cuts_row(&table, "the question", V, question.logits, 1);
     cuts_row(&table, "the story", V, next.logits, 1);
     cuts_row(&table, "the story", V, next.logits, 2);
     table_print(&table, stdout);
-    section("The likeliest story");
-    tell("Once upon a time", (const char *const[]){"\n", NULL}, likeliest, 0);
-    section("A story with dice: temperature 0.8, top-p 0.95");
+    section("The greedy story");
+    tell("Once upon a time", (const char *const[]){"\n", NULL}, greedy, 0);
+    section("A sampled story: temperature 0.8, top-p 0.95");
     tell("Once upon a time", NULL,
          (SamplingParams){.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1}, 10);
 
