@@ -59,26 +59,24 @@ static void levels(const char *data) {
     free(w);
 }
 
-/* The size of what the last matrix of feed-forward reads: in the token that has the largest of all,
- * and the largest in the others. */
+static float largest(int count, const float x[count]) {
+    float most = 0;
+    for (int i = 0; i < count; i++) most = fmaxf(most, fabsf(x[i]));
+    return most;
+}
+
+/* The activations of the last token before down_proj, and half a step of 8 bits for each
+ * granularity: what is smaller becomes 0. */
 static void outliers(const char *data) {
+    enum { BITS_8 = 127, GROUP = 32 };
     const float(*x)[s.F] = sentence_tensor(&s, "feed_forward/product", 2, s.T, s.F);
-    int giant = 0, feature = 0;
-    for (int t = 0; t < s.T; t++)
-        for (int i = 0; i < s.F; i++)
-            if (fabsf(x[t][i]) > fabsf(x[giant][feature])) {
-                giant = t;
-                feature = i;
-            }
-    Output output =
-        data_open(data, "13_outliers",
-                  "feature, magnitude in one token, the largest of the others, that token");
-    for (int i = 0; i < s.F; i++) {
-        float others = 0;
-        for (int t = 0; t < s.T; t++)
-            if (t != giant) others = fmaxf(others, fabsf(x[t][i]));
-        fprintf(output.file, "%d %.3g %.3g %s\n", i, fabsf(x[giant][i]), others, s.token[giant]);
-    }
+    const float *row = x[s.T - 1];
+    float tensor = largest(s.T * s.F, x[0]) / BITS_8 / 2, token = largest(s.F, row) / BITS_8 / 2;
+    Output output = data_open(data, "13_outliers",
+                              "feature, magnitude, half a step: per tensor, token, group of 32");
+    for (int i = 0; i < s.F; i++)
+        fprintf(output.file, "%d %.4g %.4g %.4g %.4g\n", i, fabsf(row[i]), tensor, token,
+                largest(GROUP, row + i / GROUP * GROUP) / BITS_8 / 2);
     output_close(&output);
 }
 
