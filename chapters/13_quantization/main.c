@@ -207,7 +207,7 @@ static void feedback_row(Table *table, int bits, bool feedback) {
 }
 
 static void error_feedback(void) {
-    section("Error feedback");
+    section("Error feedback (GPTQ)");
     Table table = {0};
     table_row(&table, "q_proj, layer %d|error: weights|queries of the story|of the question",
               s.layer);
