@@ -46,9 +46,9 @@ float dot_q4_0(int n, const void *weight, const void *x) {
  *     d * scale[i / 32] * q - dmin * minimum[i / 32]
  *
  * with d, dmin and the 12 packed bytes of 8 scales and 8 minima as in Q4_K: REFERENCE.md shows how
- * they are unpacked. The low four bits of number i are
- * in byte q[i / 64 * 32 + i % 32]: its low half if i / 32 is even, and its high half if i / 32 is
- * odd. The fifth bit is bit i / 32 of byte qh[i % 32]. */
+ * they are unpacked. The low four bits of number i are in byte q[i / 64 * 32 + i % 32]: its low
+ * half if i / 32 is even, and its high half if i / 32 is odd. The fifth bit is bit i / 32 of byte
+ * qh[i % 32]. */
 void dequantize_q5_k(int rows, int n, float out[restrict rows][n], const void *blocks) {
     (void)rows, (void)n, (void)out, (void)blocks;
 }
