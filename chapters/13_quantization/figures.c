@@ -46,7 +46,7 @@ static void levels(const char *data) {
         if (i / 32 == BLOCK && fabsf(w[i]) > fabsf(most[1])) most[1] = w[i];
     }
     Output output = data_open(data, "13_levels",
-                              "weight, share in percent; levels for all; for a block; the block");
+                              "weight, percentage; values per tensor; per block; the block");
     for (int b = 0; b < BINS; b++)
         fprintf(output.file, "%.3f %.4f\n", (b - BINS / 2 + 0.5) / 100, 100.0 * bins[b] / count);
     for (int k = 0; k < 2; k++) {
@@ -95,7 +95,7 @@ static void errors(const char *data) {
     float *w = sentence_weight(&s, "mlp.down_proj", 2, C, F),
           *back = xmalloc((size_t)count * sizeof *back);
     Output output = data_open(data, "13_error",
-                              "bits a weight, error: a scale for 32; a row; all; the formats");
+                              "bits per weight, error: per group of 32; row; tensor; the formats");
     const int shares[] = {32, F, count};
     for (int k = 0; k < 3; k++, fputs("\n\n", output.file))
         for (int bits = 2; bits <= 8; bits++) {
