@@ -16,12 +16,13 @@ static void what_a_model_weighs(void) {
         const char *name;
         double parameters, cached; /* and the numbers that a token leaves in the cache: 2 L KV D */
     } models[] = {{"Llama 2 7B", 6738415616, 2 * 32 * 32 * 128},
+                  {"Llama 3.2 1B", 1235814400, 2 * 16 * 8 * 64},
                   {"Llama 3 8B", 8030261248, 2 * 32 * 8 * 128},
                   {"Llama 3 70B", 70553706496, 2 * 80 * 8 * 128}};
     section("What a model weighs");
     Table table = {0};
     table_row(&table, "GB|16 bits|8.5: Q8_0|4.5: Q4_0, Q4_K|4|  cache of 4096 tokens: 16 bits|8.5");
-    for (int m = 0; m < 3; m++) {
+    for (int m = 0; m < 4; m++) {
         double bit = models[m].parameters / 8e9, cached = models[m].cached * 4096 / 8e9;
         table_row(&table, "%s|%.1f|%.1f|%.1f|%.1f|%.1f|%.1f", models[m].name, 16 * bit, 8.5 * bit,
                   4.5 * bit, 4 * bit, 16 * cached, 8.5 * cached);
