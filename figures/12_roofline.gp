@@ -1,13 +1,13 @@
-# The roofline: what memory allows at so many operations a byte, what the multipliers allow, and where each rung stands.
+# The roofline: what memory allows at so many operations per byte, what the multipliers allow, and the speed of each rung.
 height = 520
 load "figures/style.gp"
 
 file = data."/12_ladder.dat"
 stats file using ($1 == 7 && $2 == 1 ? $5 / $7 / $3 : NaN) nooutput name "SLOPE" # read bandwidth over FMA peak, one thread
 slope = SLOPE_max
-set title "Few operations a byte: memory is the limit. Many: the multipliers"
-set xlabel "operations for each byte of weights that is read"
-set ylabel "share of the FMA peak"
+set title "Few operations per byte: memory-bound. Many: compute-bound"
+set xlabel "arithmetic intensity: operations per byte of weights that is read"
+set ylabel "fraction of the FMA peak"
 set logscale xy
 set xrange [0.35:220]
 set yrange [0.003:1.7]
@@ -18,13 +18,13 @@ set rmargin 4
 roof(x) = slope * x < 1 ? slope * x : 1
 one = system("awk '$1 == 0 && $2 == 128 { print $4 }' ".file) + 0
 two = system("awk '$1 == 3 && $2 == 128 { print $4 }' ".file) + 0
-set label "a single row" at 0.44, 0.02 left textcolor rgb vermillion
-set label "128 rows" at 64, 0.045 center textcolor rgb blue
-set label "read bandwidth" at 0.9, slope * 0.9 * 1.45 rotate by 31 textcolor rgb black
+set label "1 row (decode)" at 0.42, 0.02 left textcolor rgb vermillion
+set label "128 rows (prefill)" at 64, 0.045 center textcolor rgb blue
+set label "bandwidth" at 0.9, slope * 0.9 * 1.45 rotate by 31 textcolor rgb black
 set label "the FMA peak" at 215, 1.2 right textcolor rgb black
-set label "all lanes, but each sum waits for itself" at 4, two * 1.25 left textcolor rgb grey
-set label "one lane, and each sum waits for itself" at 4, one * 0.74 left textcolor rgb grey
-# A single row stands where its share of the bandwidth puts it: what its turns measured of the multipliers is no matter of its own.
+set label "all lanes, one accumulator" at 4, two * 1.25 left textcolor rgb grey
+set label "one lane, one accumulator" at 4, one * 0.74 left textcolor rgb grey
+# One row: its height is its fraction of the bandwidth.
 height_of(ops, rows, of_peak, of_reading) = rows == 1 ? roof(ops) * of_reading : of_peak
 plot roof(x) with lines linecolor rgb black linewidth 2, \
      two with lines linecolor rgb grey dashtype 2 linewidth 1.2, \

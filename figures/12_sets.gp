@@ -1,10 +1,10 @@
-# The sets of a first-level cache: where 16 lines go of rows that lie 8 KB apart, and where the same 16 go once they are packed.
+# The sets of a first-level cache: where 16 lines go of rows that lie 8 KiB apart, and where the same 16 go once they are packed.
 height = 440
 load "figures/style.gp"
-eval sheet("Rows that lie 8 KB apart crowd into one set of the L1 cache; packed, they spread")
+eval sheet("Rows that are 8 KiB apart crowd into one set of the L1 cache; packed, they spread")
 SETS = 20; WAYS = 8; cell = 19 # of 64 sets, the ones in the middle of the picture
 array left[2] = [20, 460]
-array name[2] = ["as they lie: 16 rows, 8 KB apart", "packed: side by side"]
+array name[2] = ["in the matrix: 16 rows, 8 KiB apart", "packed: side by side"]
 ground = 80
 full = 2 # the set, or the first of the sets, that the lines want
 line(x, y, fill, edge) = box(x + 1.5, y + 1.5, cell - 3, cell - 3, fill, edge)

@@ -1,7 +1,7 @@
 # A block of Q4_0, of Q8_0 and of Q5_0, byte by byte.
 height = 330
 load "figures/style.gp"
-set title "32 numbers and their scale d, as they lie in a file"
+set title "The bytes of a block: 32 numbers and their scale d"
 unset border
 unset tics
 unset grid
@@ -31,8 +31,8 @@ do for [j = 0:15] { eval box(n, 2 + j, 0.7, 1, 0.7, sky); n = n + 1; eval box(n,
 set label "Q4\\_0" at -0.4, 0.7 right
 set label "d" at 1, 0.7 center
 do for [j = 0:15] { set label sprintf("%d", j + 16) at 2.5 + j, 1.05 center font ",12"; set label sprintf("%d", j) at 2.5 + j, 0.35 center font ",12" }
-set label "34 bytes: 8.5 bits a number" at 34, 4.8 right textcolor rgb grey
+set label "34 bytes: 8.5 bits per number" at 34, 4.8 right textcolor rgb grey
 set label "22 bytes: 5.5 bits" at 22.4, 3.3 left textcolor rgb grey
 set label "18 bytes: 4.5 bits" at 18.4, 0.7 left textcolor rgb grey
-set label "each blue column is a byte; where two numbers share it, the upper has the high half" at 0, -0.75 left textcolor rgb grey
+set label "each blue column is a byte; where two numbers share a byte, the upper one has the high half" at 0, -0.75 left textcolor rgb grey
 plot NaN

@@ -1,17 +1,26 @@
-# What the last matrix of a layer's feed-forward reads: the magnitude of every feature, of the token that has the largest of all
-# and of the others.
-height = 440
+# The activations of the last token, as down_proj receives them, and half a step of 8 bits for each granularity: a number that is
+# smaller becomes 0.
+height = 500
 load "figures/style.gp"
 file = data."/13_outliers.dat"
-stats file using ($2 > $3 ? $2 : $3) nooutput; largest = STATS_max
-set title "A few numbers are many times as large as most"
-set xlabel "feature of the layer's silu(gate) · up"
+count(column) = system(sprintf("awk '$1 + 0 == $1 && $2 < $%d { n++ } END { printf \"%%d\", n }' %s", column, file))
+step(column) = real(system(sprintf("awk '$1 == 0 { print $%d }' %s", column, file)))
+stats file using 2 nooutput; largest = STATS_max
+set label "An outlier of another token turns most activations into zeros; groups of 32 keep them" \
+    at screen 0.5, screen 0.93 center font ",18" textcolor rgb black
+set tmargin 3.6
+set xlabel "feature: the 512 activations of the last token, “:”, before down\\_proj"
 set ylabel "magnitude"
+set logscale y
 set xrange [0:511]
-set yrange [0:1.25 * largest]
+set yrange [1e-3:1.6 * largest]
+set format y "%g"
 set xtics (0, 128, 256, 384, 511)
-set label 3 "the largest of the 28 other tokens" at 508, 1.03 * largest right textcolor rgb grey
-named(row, name) = row > 0 ? "" : sprintf("the token “%s”", name) # once
-plot file using 1:3 with impulses linewidth 1.6 linecolor rgb "#b0b0b0", \
-     file using 1:2 with impulses linewidth 1.6 linecolor rgb vermillion, \
-     file using (508):(1.12 * largest):(named($0, strcol(4))) with labels right textcolor rgb vermillion
+set rmargin 24
+set label "below: 0 with one scale\nper tensor (".count(3)." of 512)" at graph 1.01, first 1.25 * step(3) left textcolor rgb vermillion
+set label "per token (".count(4).")" at graph 1.01, first step(4) left textcolor rgb green
+set label "per group of 32 (".count(5).")" at graph 1.01, first 0.25 * step(4) left textcolor rgb blue
+plot file using 1:2 with points pointtype 7 pointsize 0.4 linecolor rgb "#808080", \
+     file using 1:3 with lines linetype 2 linewidth 2, \
+     file using 1:4 with lines linetype 3 linewidth 2, \
+     file using 1:5 with steps linetype 1 linewidth 2

@@ -1,10 +1,10 @@
 # A GGUF file from its first byte to its last: tests/golden/gguf/plain.gguf, as build/14_engine prints it.
 height = 400
 load "figures/style.gp"
-eval sheet("A GGUF file: it says what it is, then what is in it, then come the numbers")
+eval sheet("A GGUF file: header, metadata, tensor infos, and then the numbers")
 # The five parts, not to scale.
 array edges[6] = [70, 190, 380, 570, 690, 830]
-array names[5] = ["header", "pairs", "tensor infos", "padding", "data"]
+array names[5] = ["header", "metadata", "tensor infos", "padding", "data"]
 array starts[5] = [0, 24, 591, 1280, 1280]
 array says1[5] = ["GGUF, version", "key, type, value", "name, shape", "to a multiple", "numbers"]
 array says2[5] = ["how many", "llama.block\\_count: 1", "type, offset", "of 32: none", "and blocks"]
@@ -39,5 +39,5 @@ set label "output: Q4\\_0" at 835, 70 right front font ",12"
 set arrow from scale(81500),79 to scale(81500),88 nohead linecolor rgb grey front
 set label "norm: F32" at scale(71500), 70 center front font ",12"
 set arrow from scale(75500),76 to scale(80250),88 nohead linecolor rgb grey front
-set label "Above not to scale, below the data to scale. Each tensor has a type of its own and begins at a multiple of 32." at 430, 25 center front textcolor rgb grey font ",14"
+set label "Top: the file, not to scale. Bottom: its data, to scale. Each tensor has its own type and begins at a multiple of 32." at 430, 25 center front textcolor rgb grey font ",14"
 plot NaN

@@ -20,5 +20,5 @@ do for [r = 0:7] {
 }
 set label "half-split" at 115, 220 right front
 set label "interleaved" at 115, 90 right front
-set label "A colour is a pair, which RoPE rotates together. The weights are the same; only their order differs." at 430, 22 center front textcolor rgb grey font ",14"
+set label "Each colour is a pair that RoPE rotates together. The weights are the same; only their order differs." at 430, 22 center front textcolor rgb grey font ",14"
 plot NaN

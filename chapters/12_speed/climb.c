@@ -47,16 +47,16 @@ static void in_pairs(int rows, int in, int out, float y[restrict rows][out],
 const Step *matmul_benchmarks(int *count) {
     static const Step steps[] = {
         {"0 triple loop", triple_loop, F32, SINGLE, SINGLE, false, false, false},
-        {"1 loop order", loop_order, F32, SINGLE, SINGLE, true, false, false},
-        {"2 float sum", float_sum, F32, SINGLE, SINGLE, true, false, false},
+        {"1 loop interchange", loop_order, F32, SINGLE, SINGLE, true, false, false},
+        {"2 float accumulator", float_sum, F32, SINGLE, SINGLE, true, false, false},
         {"3 omp simd", simd_sum, F32, VECTOR, VECTOR, true, false, false},
-        {"4 several sums", multiple_accumulators, F32, FOUR, FOUR, true, false, false},
+        {"4 four accumulators", multiple_accumulators, F32, FOUR, FOUR, true, false, false},
         {"5 register tile", register_tile, F32, FOUR, {LANES, 16, 8, 16}, true, false, false},
-        {"6 packed panels", packed_panels, F32, FOUR, TILE, true, false, false},
-        {"7 asking ahead", project_f32, F32, FOUR, TILE, true, false, false},
+        {"6 packing", packed_panels, F32, FOUR, TILE, true, false, false},
+        {"7 blocking, prefetch", project_f32, F32, FOUR, TILE, true, false, false},
         {"8 threads", project_f32, F32, FOUR, TILE, true, true, false},
         {"9 BF16 weights", widened, BF16, FOUR, TILE, true, true, false},
-        {"10 BF16 pairs", in_pairs, BF16, FOUR, TILE, true, true, true},
+        {"10 BF16 dot products", in_pairs, BF16, FOUR, TILE, true, true, true},
     };
     *count = (int)(sizeof steps / sizeof *steps) - !has_bf16_dots();
     return steps;
@@ -96,8 +96,9 @@ void task_free(Task *task) {
 
 /* ------------------------------------------------------------------ predicted */
 
-/* A sum waits some four cycles for its last addition, and two multiply-adds can begin in each, so
- * eight must be under way; two loads can begin in each, too; and memory must keep up. */
+/* The result of a multiply-add is ready after some four cycles, and two can begin in each cycle, so
+ * eight accumulators are needed. Two loads can begin in each cycle, too. And memory must keep up.
+ */
 static double predicted(const Step *step, const Task *task, const Speed *limits) {
     const Loop *loop = task->rows == 1 ? &step->one : &step->many;
     double peak = step->pairs && task->rows > 1 ? limits->pairs : limits->fma,

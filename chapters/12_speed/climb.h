@@ -1,5 +1,5 @@
 /* Chapter 12: what each rung of the ladder waits for, the speed that this predicts, and the speed
- * that it has. */
+ * that is measured. */
 #ifndef CLIMB_H
 #define CLIMB_H
 
@@ -51,7 +51,7 @@ void task_free(Task *task);
 
 /* A kernel and its limit are measured in alternating rounds, because a shared machine's speed
  * changes from moment to moment. There are at least two rounds, and one for every way of
- * reading, unless it takes too long. for (Turns turns = rounds_new(); rounds_go_on(&turns);) … */
+ * reading, unless it takes too long. for (Rounds turns = rounds_new(); rounds_go_on(&turns);) … */
 typedef struct {
     int count; /* this is turn 1, 2, … */
     double start;
@@ -71,8 +71,7 @@ typedef struct {
 
 Speed speed_of(const Step *step, Task *task);
 
-/* As shares of what this task is limited by in the end: reading, for a single row, and else
- * multiply-adds. */
+/* As a fraction of this task's limit: the bandwidth for a single row, else the FMA peak. */
 double share_of_limit(const Speed *speed, const Task *task, double operations);
 
 #endif

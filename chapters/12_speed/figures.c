@@ -18,9 +18,10 @@
 static void ladder(const char *data) {
     int count;
     const Step *steps = matmul_benchmarks(&count);
-    Output file = data_open(data, "12_ladder",
-                            "rung, rows, operations for each byte of weights, then predicted and "
-                            "measured: of the FMA peak, of the read bandwidth");
+    Output file =
+        data_open(data, "12_ladder",
+                  "rung, rows, operations per byte of weights, then predicted and measured: "
+                  "of the FMA peak, of the read bandwidth");
     Task tasks[] = {task_new(1), task_new(MANY)};
     for (int n = 0; n < count; n++)
         for (Task *task = tasks; task < tasks + 2; task++) {
@@ -151,8 +152,7 @@ static double share(const Model *model, int threads, int T, int length) {
     return share;
 }
 
-/* A row of the table, and lines of the file, if there is one. */
-static void measure_layer(const Model *model, int threads, Table *table, FILE *file) {
+static void measure_layer(const Model *model, int threads, Table *table) {
     static const int lengths[] = {64, 1024, 4096}, prompts[] = {16, 32, 64, 128};
     const DType dtype = model->lm_head.dtype;
     double shares[7];
@@ -160,17 +160,13 @@ static void measure_layer(const Model *model, int threads, Table *table, FILE *f
         bool decode = k < 3;
         int tokens = decode ? lengths[k] : prompts[k - 3];
         shares[k] = decode ? share(model, threads, 1, tokens) : share(model, threads, tokens, 0);
-        if (file)
-            fprintf(file, "%d %d %d %d %.4f\n", !decode, dtype == BF16, threads, tokens, shares[k]);
     }
     table_row(table, "%s|%d|%.0f %%|%.0f %%|%.0f %%|%.0f %%|%.0f %%|%.0f %%|%.0f %%",
               dtype_name(dtype), threads, 100 * shares[0], 100 * shares[1], 100 * shares[2],
               100 * shares[3], 100 * shares[4], 100 * shares[5], 100 * shares[6]);
 }
 
-static void layer(const char *data) {
-    const char *columns = "0 decode or 1 prefill, 1 if BF16, threads, tokens, share of the limit";
-    Output file = data ? data_open(data, "12_decoder", columns) : (Output){0};
+static void layer(void) {
     int most = thread_count();
     section("One layer of a Llama 3.2 1B");
     Table table = {0};
@@ -179,17 +175,17 @@ static void layer(const char *data) {
     for (DType dtype = F32; dtype <= BF16; dtype++) {
         Model model = one_layer(dtype);
         for (int threads = 1; threads <= most; threads += most > 1 ? most - 1 : 1)
-            measure_layer(&model, threads, &table, file.file);
+            measure_layer(&model, threads, &table);
         one_layer_free(&model);
     }
     table_print(&table, stdout);
-    printf("Decode as a share of the read bandwidth, prefill of the FMA peak.\n");
-    if (data) output_close(&file);
+    printf("Decode as a percentage of the read bandwidth, prefill of the FMA peak.\n");
 }
 
 int main(int argc, char **argv) {
     const char *data = chapter_options(
-        argc, argv, "What the figures of chapter 12 draw, beside this machine's limits.");
+        argc, argv,
+        "The data of chapter 12's figures, and the speed of a layer beside this machine's limits.");
     if (data) ladder(data);
-    layer(data);
+    layer();
 }

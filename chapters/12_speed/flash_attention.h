@@ -1,6 +1,6 @@
-/* Chapter 12: the two halves of fast_flash_attention(). Each has a number that says
- * how far up its own ladder it stands; fast_flash_attention() calls one or the other with the
- * numbers that were fastest. */
+/* Chapter 12: the two halves of fast_flash_attention(). The first argument
+ * says how the work is cut: sets of queries that share a tile of keys, or parts of the keys.
+ * fast_flash_attention() calls one or the other with the number that was fastest. */
 #ifndef SPEED_FLASH_ATTENTION_H
 #define SPEED_FLASH_ATTENTION_H
 

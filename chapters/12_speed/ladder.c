@@ -31,8 +31,8 @@ void float_sum(int rows, int in, int out, float y[restrict rows][out], const flo
         }
 }
 
-/* The pragma allows what the language does not: to add in another order, and so in all lanes of a
- * register at once. */
+/* The pragma allows what the language does not: to add in another order, and so to fill all lanes
+ * of a register. */
 static float dot(int n, const float a[n], const float b[n]) {
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -46,7 +46,7 @@ void simd_sum(int rows, int in, int out, float y[restrict rows][out], const floa
         for (int r = 0; r < rows; r++) y[r][o] = dot(in, x[r], weight[o]);
 }
 
-/* Four outputs of one row; the last few outputs one by one. */
+/* Four outputs of one row at a time; the last few outputs one by one. */
 void multiple_accumulators(int rows, int in, int out, float y[restrict rows][out],
                            const float x[rows][in], const float weight[out][in]) {
     int o = 0;
@@ -105,14 +105,14 @@ void register_tile(int rows, int in, int out, float y[restrict rows][out], const
 
 enum { HEIGHT = REGISTERS * 3 / 8, WIDTH = 2 * LANES, DEPTH = 256 };
 
-/* panel[i][o] = weight[o][i]: what a step of the sums needs lies side by side. */
+/* panel[i][o] = weight[o][i]: the numbers that one step of the sums needs become neighbours. */
 static void pack(int count, int in, float panel[DEPTH][WIDTH], const float weight[WIDTH][in]) {
     for (int i = 0; i < count; i++)
         for (int o = 0; o < WIDTH; o++) panel[i][o] = weight[o][i];
 }
 
-/* y[r][o] += sum over i < count of x[r][i] panel[i][o]. Lanes are outputs: no sum has to be added
- * up across lanes. */
+/* y[r][o] += sum over i < count of x[r][i] panel[i][o]. The lanes are outputs, so nothing is added
+ * across lanes. */
 INLINE void add_tile(int rows, int count, int in, int out, float y[rows][out],
                      const float x[rows][in], const float panel[DEPTH][WIDTH]) {
     Vector sum[HEIGHT][2];

@@ -1,4 +1,4 @@
-/* The machine's own limits. A speed is reported as a share of what this machine can do, measured
+/* The machine's own limits. A speed is reported as a fraction of what this machine can do, measured
  * in the same run, because absolute times mean nothing on a shared machine. */
 #ifndef SPEED_MACHINE_LIMITS_H
 #define SPEED_MACHINE_LIMITS_H

@@ -1,5 +1,5 @@
-/* Chapter 12: a ladder of matrix products, each rung beside the speed that its limits predict; and
- * one of attention. */
+/* Chapter 12: eleven versions of the matrix product, called rungs, each beside the speed that its
+ * limits predict; and four versions of attention. */
 #include "06_grouped_query/grouped_query.h"
 #include "12_speed/climb.h"
 #include "12_speed/flash_attention.h"
@@ -18,7 +18,7 @@
 static void what_limits(const Step *first, const Step *end) {
     section("What limits each rung");
     Table table = {0};
-    table_row(&table, "rung|lanes|sums under way|loads per multiply-add|weights read for %d rows",
+    table_row(&table, "rung|lanes|accumulators|loads per multiply-add|weights read for %d rows",
               MANY);
     for (const Step *s = first; s < end; s++)
         table_row(&table, "%s|%s|%d|%.2f|%s", s->name, s->many.lanes == 1 ? "one" : "all",
@@ -65,23 +65,26 @@ static void climb(const Step *first, const Step *end) {
     Task one = task_new(1), many = task_new(MANY);
     Table table = {0};
     double dots = 0;
-    table_row(&table, "rung|1 row: predicted|of read bandwidth|%d rows: predicted|of FMA peak",
+    table_row(&table,
+              "rung|1 row: predicted|of read bandwidth|GB/s|%d rows: predicted|of FMA peak|GFLOP/s",
               MANY);
     for (const Step *s = first; s < end; s++) {
         Speed few = speed_of(s, &one), most = speed_of(s, &many);
-        table_row(&table, "%s|%.0f %%|%.0f %%|%.1f %%|%.1f %%", s->name,
+        table_row(&table, "%s|%.0f %%|%.0f %%|%.1f|%.1f %%|%.1f %%|%.1f", s->name,
                   100 * share_of_limit(&few, &one, few.predicted),
                   100 * share_of_limit(&few, &one, few.measured),
+                  few.measured / few.operations / 1e9,
                   100 * share_of_limit(&most, &many, most.predicted),
-                  100 * share_of_limit(&most, &many, most.measured));
+                  100 * share_of_limit(&most, &many, most.measured), most.measured / 1e9);
         if (s->pairs) dots = most.pairs / most.fma;
     }
     table_print(&table, stdout);
-    printf("From rung 8 on there are %d threads, and the limits are those of %d.\n", thread_count(),
+    printf("Rungs 0 to 7 run on one thread, the others on %d, beside the limits of as many.\n",
            thread_count());
     if (dots > 0)
-        printf("BF16 dot products do %.2f times the FMA peak: fast_linear_tensor() %s them.\n",
-               dots, bf16_dots_pay() ? "takes" : "does not take");
+        printf(
+            "BF16 dot products reach %.2f times the FMA peak, so fast_linear_tensor() %s them.\n",
+            dots, bf16_dots_pay() ? "uses" : "does not use");
     task_free(&one);
     task_free(&many);
 }
@@ -93,8 +96,8 @@ enum { H = 16, KV = 4, D = 64, PREFILL = MEASURES ? 512 : 64, DECODE = MEASURES 
 typedef struct {
     const char *name;
     bool shared; /* by all threads */
-    int number;  /* of sets in a team, of parts; 0: chapter 6's, with all scores of a query at once
-                  */
+    int number;  /* prefill: sets of queries that share a tile of keys; decode: parts of the keys;
+                    0: chapter 6's loops, which hold all scores of a query */
 } Way;
 
 typedef struct {
@@ -132,8 +135,8 @@ static void attend(const Way *way, const Heads *h) {
     else flash_decode_split_kv(way->number, T, S, H, KV, D, out, q, k, v);
 }
 
-/* The share of what limits it, in turns with it: multiply-adds for many queries, reading for one.
- */
+/* The speed as a fraction of its limit, which is measured in alternation with it: multiply-adds for
+ * many queries, reading for one. */
 static double share(const Way *way, const Heads *h) {
     int threads = way->shared ? thread_count() : 1, most = thread_count();
     double work = h->T > 1 ? 2.0 * H * D * h->T * (h->T + 1) : 2.0 * h->S * KV * D * sizeof(float);
@@ -154,10 +157,12 @@ static double share(const Way *way, const Heads *h) {
 }
 
 static void climb_attention(void) {
-    static const Way prefill[] = {
-        {"chapter 6", false, 0}, {"vectors", false, 1}, {"teams", false, 8}, {"threads", true, 8}};
-    static const Way decode[] = {{"chapter 6", false, 0},
-                                 {"vectors", false, 1},
+    static const Way prefill[] = {{"chapter 6's loops", false, 0},
+                                  {"SIMD over queries", false, 1},
+                                  {"blocks of queries", false, 8},
+                                  {"threads", true, 8}};
+    static const Way decode[] = {{"chapter 6's loops", false, 0},
+                                 {"SIMD", false, 1},
                                  {"split keys", false, 16},
                                  {"threads", true, 16}};
     Heads many = heads_new(PREFILL, PREFILL), one = heads_new(1, DECODE);
@@ -178,9 +183,10 @@ int main(int argc, char **argv) {
     int count;
     const Step *steps = matmul_benchmarks(&count), *first = steps, *end = steps + count;
     const Option options[] = {{"rung", "N", "only rung N, from 0 to 10", &rung}};
-    only_options(argc, argv, "[--rung N]",
-                 "Chapter 12, speed: a ladder of matrix products, and one of attention.", 1,
-                 options);
+    only_options(
+        argc, argv, "[--rung N]",
+        "Chapter 12, speed: versions of the matrix product and of attention, beside their limits.",
+        1, options);
     if (rung) {
         first += option_number("rung", rung, 0, count - 1);
         end = first + 1;

@@ -1,6 +1,6 @@
 /* Chapter 12: BF16 dot products. Some processors have an instruction that multiplies two pairs of
- * BF16 numbers in each lane and adds both products to the sum. A pair takes the room of a float32,
- * and is copied, turned and packed as if it were one. */
+ * BF16 numbers in each lane and adds both products to the sum. A pair takes the space of a float32,
+ * and is copied, transposed and packed as if it were one. */
 #ifndef PAIRS_H
 #define PAIRS_H
 

@@ -1,10 +1,10 @@
-/* Chapter 12: many rows of x meet a weight as fast as can be multiplied. The weight is cut into
- * panels of OUTS rows and DEPTH columns, x into blocks that meet one panel after the other; and a
- * tile of both is summed in registers.
+/* Chapter 12: the GEMM that runs, in the terms of BLIS. x is cut into blocks of MC rows and KC
+ * columns, the weight into panels of NR rows and KC columns, which are packed. A micro-kernel
+ * computes a tile of MR x NR outputs in registers.
  *
- *     x      block  [CHUNK][PITCH]    2 MB: in the larger caches
- *     weight panel  [DEPTH][OUTS]     turned; 128 KB with AVX-512, 64 KB with AVX2: in the smaller
- * ones y      tile   [ROWS][OUTS]      in registers */
+ *     x        block  [MC][LDA]   copied; 2 MB, in the L2 and L3
+ *     weight   panel  [KC][NR]    packed (transposed); 128 KiB with AVX-512, 64 KiB with AVX2, in
+ * L2 y        tile   [MR][NR]    in registers */
 #ifndef PANEL_H
 #define PANEL_H
 
@@ -14,27 +14,25 @@
 #include <stddef.h>
 
 enum {
-    MR = REGISTERS * 3 /
-         8, /* rows of x in a tile: two vectors of sums each take three quarters of the registers */
-    NR = 2 * LANES, /* outputs of a tile */
-    KC = 1024, /* numbers of each sum that are worked on at a time; then y is read and written anew
-                */
-    PART =
-        64, /* that are added up one after the other: in longer sums roundings would add up, too */
-    LDA = KC + 16, /* numbers from row to row of a block: in powers of two they would crowd into few
-                      sets */
+    MR = REGISTERS * 3 / 8, /* rows of x in a tile: with two vectors of sums each they take three
+                               quarters of the registers */
+    NR = 2 * LANES,         /* outputs in a tile */
+    KC = 1024,              /* terms of each sum per pass; then y is loaded and stored again */
+    PART = 64,     /* terms that are added up in a row: longer sums would round at larger numbers */
+    LDA = KC + 16, /* numbers from row to row of a block: at a power of two the same columns of all
+                      rows would map to few sets of a cache */
     MC = 512,      /* rows of x in a block */
 };
 
-/* Rows of the weight that are fetched from memory while others are multiplied. */
+/* Rows of the weight that are prefetched while the tile is computed. */
 typedef struct {
     int rows;
     const char *from;
     size_t pitch, size; /* bytes of a row, of a weight */
 } PrefetchPlan;
 
-/* y[r][o] = sum over i < count of x[r][i] w[i][o], or so much more, for as many rows as the tile
- * has. count <= DEPTH. */
+/* y[r][o] = sum over i < count of x[r][i] w[i][o], or += that sum if `more`, for as many rows as
+ * the tile has. count <= KC. */
 typedef void Tile(int count, bool more, int out, float y[][out], const float x[][LDA],
                   const float w[][NR], PrefetchPlan ahead);
 
@@ -45,10 +43,10 @@ typedef struct {
     void (*copy_block)(int rows, int count, int in, float block[rows][LDA],
                        const float x[rows][in]);
     void (*pack)(int count, float panel[KC][NR], const char *weight, size_t pitch);
-    Tile *tiles[3]; /* of ROWS, ROWS / 3 and 1 rows */
+    Tile *tiles[3]; /* of MR, MR / 3 and 1 rows */
 } Method;
 
-/* Its weight is float32, or pairs of BF16, which are turned in one piece. */
+/* The weight is float32, or pairs of BF16, which are transposed as if each were one float32. */
 void pack_f32(int count, float panel[KC][NR], const char *weight, size_t pitch);
 
 typedef Vector MultiplyAdd(Vector sum, float x, Vector w);
@@ -64,8 +62,8 @@ INLINE void fetch(int i, int rows, int out, float y[][out], PrefetchPlan ahead) 
     }
 }
 
-/* The sums from first to end. Each number of x meets two vectors of weights, and each of these
- * `rows` numbers of x, with all the sums in registers. */
+/* The micro-kernel: the terms from first to end of all sums of a tile, with the sums in registers.
+ * Each step loads two vectors of the panel, and broadcasts one number of each row of x. */
 INLINE void sum_part(MultiplyAdd *multiply_add, int rows, int first, int end, Vector sum[][2],
                      int out, float y[][out], const float x[][LDA], const float w[][NR],
                      PrefetchPlan ahead) {
@@ -82,8 +80,8 @@ INLINE void sum_part(MultiplyAdd *multiply_add, int rows, int first, int end, Ve
     }
 }
 
-/* Part by part. What there is so far lies side by side in the smallest cache: the rows of y may
- * crowd into few sets. */
+/* A tile of y, in parts of PART terms. The sums so far are kept in an array of their own, because
+ * the rows of y may map to few sets of the L1. */
 INLINE void tile(MultiplyAdd *multiply_add, int rows, int count, bool more, int out, float y[][out],
                  const float x[][LDA], const float w[][NR], PrefetchPlan ahead) {
     Vector so_far[MR][2], sum[MR][2];

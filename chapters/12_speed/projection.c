@@ -63,7 +63,7 @@ static void copy_in_order(bool rounds, DType dtype, int in, float to[], const fl
     }
 }
 
-/* Lines are on their way from now on, into the second-level cache, for the first has x. */
+/* Prefetch into L2: L1 is full of x. */
 INLINE void prefetch(size_t bytes, const char *from) {
     for (size_t b = 0; b < bytes; b += LINE) __builtin_prefetch(from + b + AHEAD, 0, 2);
 }
@@ -275,8 +275,8 @@ INLINE void store_square(float panel[][NR], const Vector square[LANES]) {
     for (int l = 0; l < LANES; l++) *(Vector *)panel[l] = square[l];
 }
 
-/* panel[i][o] = number i of row o of the weight, square by square: what a step of the sums needs
- * lies together. */
+/* panel[i][o] = number i of row o of the weight, in squares of LANES x LANES that are transposed in
+ * registers. */
 void pack_f32(int count, float panel[KC][NR], const char *weight, size_t pitch) {
     for (int o = 0; o < NR; o += LANES)
         for (int i = 0; i < count; i += LANES) {
@@ -287,7 +287,7 @@ void pack_f32(int count, float panel[KC][NR], const char *weight, size_t pitch) 
         }
 }
 
-/* Pairs are turned in one piece, and then parted. */
+/* Pairs are transposed as one float32 each, and then split. */
 static void pack_bf16(int count, float panel[KC][NR], const char *weight, size_t pitch) {
     for (int o = 0; o < NR; o += LANES)
         for (int i = 0; i < count; i += 2 * LANES) {
@@ -349,8 +349,8 @@ static const Method *rounding(DType dtype) {
     return &methods[dtype];
 }
 
-/* All rows of a block with a panel, tile by tile. Each fetches as much of the next panel as is due.
- */
+/* Multiplies all rows of a block by a panel, tile by tile. Each tile prefetches its part of the
+ * next panel. */
 static void multiply_panel(const Method *method, int rows, int count, bool more, int out,
                            float y[][out], const float block[][LDA], const float panel[][NR],
                            PrefetchPlan next) {
@@ -363,8 +363,8 @@ static void multiply_panel(const Method *method, int rows, int count, bool more,
     }
 }
 
-/* A block with all panels of a weight, which the threads share. A thread meets the same outputs for
- * every block. */
+/* Multiplies a block by all panels of a weight, which the threads share. A thread has the same
+ * outputs in every block. */
 static void multiply_block(const Method *method, int rows, int count, bool more, int outs, int out,
                            float y[][out], const float block[][LDA], const char *weight,
                            size_t pitch, size_t size) {

@@ -128,7 +128,7 @@ INLINE void largest_of_each(int n, Vector v[2]) {
             square[l] = FIRSTS(n, upper, lower), square[l + (n)] = SECONDS(n, upper, lower);       \
         }
 
-/* Turns a square: row l becomes column l. First its quarters, then those of each quarter, and so
+/* Transposes a square: row l becomes column l. First its quarters, then those of each quarter, and so
  * on. */
 INLINE void transpose_square(Vector square[LANES]) {
     UNROLLED

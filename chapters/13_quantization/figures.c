@@ -16,12 +16,13 @@ static void what_a_model_weighs(void) {
         const char *name;
         double parameters, cached; /* and the numbers that a token leaves in the cache: 2 L KV D */
     } models[] = {{"Llama 2 7B", 6738415616, 2 * 32 * 32 * 128},
+                  {"Llama 3.2 1B", 1235814400, 2 * 16 * 8 * 64},
                   {"Llama 3 8B", 8030261248, 2 * 32 * 8 * 128},
                   {"Llama 3 70B", 70553706496, 2 * 80 * 8 * 128}};
     section("What a model weighs");
     Table table = {0};
     table_row(&table, "GB|16 bits|8.5: Q8_0|4.5: Q4_0, Q4_K|4|  cache of 4096 tokens: 16 bits|8.5");
-    for (int m = 0; m < 3; m++) {
+    for (int m = 0; m < 4; m++) {
         double bit = models[m].parameters / 8e9, cached = models[m].cached * 4096 / 8e9;
         table_row(&table, "%s|%.1f|%.1f|%.1f|%.1f|%.1f|%.1f", models[m].name, 16 * bit, 8.5 * bit,
                   4.5 * bit, 4 * bit, 16 * cached, 8.5 * cached);
@@ -46,7 +47,7 @@ static void levels(const char *data) {
         if (i / 32 == BLOCK && fabsf(w[i]) > fabsf(most[1])) most[1] = w[i];
     }
     Output output = data_open(data, "13_levels",
-                              "weight, share in percent; levels for all; for a block; the block");
+                              "weight, percentage; values per tensor; per block; the block");
     for (int b = 0; b < BINS; b++)
         fprintf(output.file, "%.3f %.4f\n", (b - BINS / 2 + 0.5) / 100, 100.0 * bins[b] / count);
     for (int k = 0; k < 2; k++) {
@@ -59,26 +60,24 @@ static void levels(const char *data) {
     free(w);
 }
 
-/* The size of what the last matrix of feed-forward reads: in the token that has the largest of all,
- * and the largest in the others. */
+static float largest(int count, const float x[count]) {
+    float most = 0;
+    for (int i = 0; i < count; i++) most = fmaxf(most, fabsf(x[i]));
+    return most;
+}
+
+/* The activations of the last token before down_proj, and half a step of 8 bits for each
+ * granularity: what is smaller becomes 0. */
 static void outliers(const char *data) {
+    enum { BITS_8 = 127, GROUP = 32 };
     const float(*x)[s.F] = sentence_tensor(&s, "feed_forward/product", 2, s.T, s.F);
-    int giant = 0, feature = 0;
-    for (int t = 0; t < s.T; t++)
-        for (int i = 0; i < s.F; i++)
-            if (fabsf(x[t][i]) > fabsf(x[giant][feature])) {
-                giant = t;
-                feature = i;
-            }
-    Output output =
-        data_open(data, "13_outliers",
-                  "feature, magnitude in one token, the largest of the others, that token");
-    for (int i = 0; i < s.F; i++) {
-        float others = 0;
-        for (int t = 0; t < s.T; t++)
-            if (t != giant) others = fmaxf(others, fabsf(x[t][i]));
-        fprintf(output.file, "%d %.3g %.3g %s\n", i, fabsf(x[giant][i]), others, s.token[giant]);
-    }
+    const float *row = x[s.T - 1];
+    float tensor = largest(s.T * s.F, x[0]) / BITS_8 / 2, token = largest(s.F, row) / BITS_8 / 2;
+    Output output = data_open(data, "13_outliers",
+                              "feature, magnitude, half a step: per tensor, token, group of 32");
+    for (int i = 0; i < s.F; i++)
+        fprintf(output.file, "%d %.4g %.4g %.4g %.4g\n", i, fabsf(row[i]), tensor, token,
+                largest(GROUP, row + i / GROUP * GROUP) / BITS_8 / 2);
     output_close(&output);
 }
 
@@ -97,7 +96,7 @@ static void errors(const char *data) {
     float *w = sentence_weight(&s, "mlp.down_proj", 2, C, F),
           *back = xmalloc((size_t)count * sizeof *back);
     Output output = data_open(data, "13_error",
-                              "bits a weight, error: a scale for 32; a row; all; the formats");
+                              "bits per weight, error: per group of 32; row; tensor; the formats");
     const int shares[] = {32, F, count};
     for (int k = 0; k < 3; k++, fputs("\n\n", output.file))
         for (int bits = 2; bits <= 8; bits++) {

@@ -1,7 +1,7 @@
-/* Chapter 13: whole numbers side by side, for products.c. A processor that computes with bytes
+/* Chapter 13: integer SIMD for products.c. A processor that computes with bytes
  * multiplies 16, 32 or 64 pairs of them at once, and in each lane of 32 bits it adds up what a few
- * neighbours make. How, is another matter on every machine, and all of it is here. The sums are
- * whole numbers: every machine has the same.
+ * neighbours make. Every processor has its own instructions for that, and all of them are here.
+ * The sums are integers, so they are the same on every machine.
  *
  * The levels of weights are bytes from 0 to 63. Those of Q8_0 may be negative, and have MOVED
  * added. */

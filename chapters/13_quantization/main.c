@@ -14,7 +14,7 @@
 
 static Sentence s;
 
-/* ------------------------------------------------------------------ there and back */
+/* ------------------------------------------------------------------ quantize and dequantize */
 
 static void *quantized(const QuantType *format, int rows, int n, const float x[rows][n]) {
     void *blocks = xmalloc((size_t)(rows * (n / format->numbers) * format->bytes));
@@ -22,14 +22,14 @@ static void *quantized(const QuantType *format, int rows, int n, const float x[r
     return blocks;
 }
 
-static void there_and_back(const QuantType *format, int rows, int n, float out[rows][n],
-                           const float x[rows][n]) {
+static void quantize_and_read_back(const QuantType *format, int rows, int n, float out[rows][n],
+                                   const float x[rows][n]) {
     void *blocks = quantized(format, rows, n, x);
     format->dequantize(rows, n, out, blocks);
     free(blocks);
 }
 
-/* The root of the squared differences over that of the squares, in percent. */
+/* The norm of the differences over the norm of the right numbers, in percent. */
 static double error(size_t count, const void *got, const void *right) {
     const float *a = got, *b = right;
     double differences = 0, squares = 0;
@@ -42,16 +42,16 @@ static double error(size_t count, const void *got, const void *right) {
 
 /* ------------------------------------------------------------------ sections */
 
-static void by_hand(void) {
+static void block_on_paper(void) {
     static const float x[1][32] = {{0.30f, -2.00f, 1.10f, 0.70f}};
     const char *names[] = {"Q4_0", "Q4_1", "Q8_0"};
-    section("By hand");
+    section("A block on paper");
     Table table = {0};
-    table_row(&table, "32 numbers, the others are 0|0.30|-2.00|1.10|0.70|bytes");
+    table_row(&table, "32 numbers, the other 28 are 0|0.30|-2.00|1.10|0.70|bytes");
     for (int f = 0; f < 3; f++) {
         const QuantType *format = format_named(names[f]);
         float back[1][32];
-        there_and_back(format, 1, 32, back, x);
+        quantize_and_read_back(format, 1, 32, back, x);
         table_row(&table, "%s|%.4f|%.4f|%.4f|%.4f|%d", names[f], back[0][0], back[0][1], back[0][2],
                   back[0][3], format->bytes);
     }
@@ -63,8 +63,8 @@ static void by_hand(void) {
     free(block);
 }
 
-/* The input of feed-forward's last matrix: one row per token, with outliers in a few columns. */
-static void one_giant(void) {
+/* The activations that down_proj receives: one row per token, with outliers in a few columns. */
+static void outliers(void) {
     int T = s.T, F = s.F, count = T * F, most = 0;
     const float *x = sentence_tensor(&s, "feed_forward/product", 2, T, F);
     float *back = xmalloc((size_t)count * sizeof *back);
@@ -73,13 +73,13 @@ static void one_giant(void) {
         squares += x[i] * x[i];
         most = fabsf(x[i]) > fabsf(x[most]) ? i : most;
     }
-    section("One giant");
-    printf("  of %d numbers, root mean square %.1f, the largest is %.1f: feature %d of %s\n", count,
-           sqrt(squares / count), x[most], most % F, s.token[most / F]);
-    static const char *const names[] = {"all rows", "a row", "32 numbers"};
+    section("Outliers");
+    printf("  of %d activations with an RMS of %.1f, the largest is %.1f: feature %d of token %s\n",
+           count, sqrt(squares / count), x[most], most % F, s.token[most / F]);
+    static const char *const names[] = {"tensor", "token", "group of 32"};
     const size_t shares[] = {(size_t)count, (size_t)F, 32};
     Table table = {0};
-    table_row(&table, "8 bits, one scale for|become 0|error of the last row");
+    table_row(&table, "8 bits, one scale per|become 0|error of the last token");
     for (int k = 0; k < 3; k++) {
         int zeros = 0;
         fake_quantize(8, shares[k], (size_t)count, back, x);
@@ -91,14 +91,13 @@ static void one_giant(void) {
     free(back);
 }
 
-static void who_shares_a_scale(void) {
+static void granularity(void) {
     static const char *const names[] = {"self_attn.q_proj", "self_attn.v_proj", "mlp.gate_proj",
                                         "mlp.down_proj"};
     const int sizes[][2] = {{s.H * s.D, s.C}, {s.KV * s.D, s.C}, {s.F, s.C}, {s.C, s.F}};
-    section("Who shares a scale");
+    section("Granularity");
     Table table = {0};
-    table_row(&table,
-              "layer %d|largest over root mean square|error, 4 bits: a matrix|a row|32 numbers",
+    table_row(&table, "layer %d|largest over RMS|4 bits, error: per tensor|per row|per group of 32",
               s.layer);
     for (int w = 0; w < 4; w++) {
         int rows = sizes[w][0], n = sizes[w][1];
@@ -123,9 +122,9 @@ static void who_shares_a_scale(void) {
     table_print(&table, stdout);
 }
 
-/* The last matrix of feed-forward: of a weight, of the layer's output, with the activations as they
- * are and in Q8_0. */
-static void what_rounding_does(void) {
+/* down_proj: the error of its weights and of its outputs, with the activations in float32 and in
+ * Q8_0. */
+static void weights_and_outputs(void) {
     int T = s.T, F = s.F, C = s.C;
     const QuantType *format, *q8_0 = format_named("Q8_0");
     const float(*x)[F] = sentence_tensor(&s, "feed_forward/product", 2, T, F);
@@ -134,9 +133,10 @@ static void what_rounding_does(void) {
     float y[T][C], alone[T][C], both[T][C];
     char *x_blocks = quantized(q8_0, T, F, x);
     linear(T, F, C, y, x, w, NULL);
-    section("What rounding does");
+    section("Error of weights and outputs");
     Table table = {0};
-    table_row(&table, "down_proj, layer %d|bits|a weight|the output|with activations in Q8_0",
+    table_row(&table,
+              "down_proj, layer %d|bits per weight|weights|outputs|outputs, activations in Q8_0",
               s.layer);
     for (int f = 0; (format = format_at(f)); f++) {
         if (!format->quantize) continue;
@@ -165,15 +165,15 @@ static void the_cache(void) {
     const float(*v)[KV][D] = sentence_tensor(&s, "attention/v", 3, T, KV, D);
     const void *right = sentence_tensor(&s, "attention/attended", 3, T, H, D);
     static const char *const names[] = {"Q8_0", "Q5_0", "Q4_0"};
-    section("The cache");
+    section("The KV cache");
     Table table = {0};
     table_row(&table,
-              "keys and values in|bytes a token and layer|error: both|keys alone|values alone");
+              "keys and values in|bytes per token and layer|error: both|only keys|only values");
     for (int f = 0; f < 3; f++) {
         const QuantType *format = format_named(names[f]);
         float keys[T][KV][D], values[T][KV][D], out[3][T][H][D];
-        there_and_back(format, T * KV, D, (void *)keys, (void *)k);
-        there_and_back(format, T * KV, D, (void *)values, (void *)v);
+        quantize_and_read_back(format, T * KV, D, (void *)keys, (void *)k);
+        quantize_and_read_back(format, T * KV, D, (void *)values, (void *)v);
         grouped_query_attention(T, H, KV, D, out[0], q, keys, values);
         grouped_query_attention(T, H, KV, D, out[1], q, keys, v);
         grouped_query_attention(T, H, KV, D, out[2], q, k, values);
@@ -199,7 +199,7 @@ static void feedback_row(Table *table, int bits, bool feedback) {
     linear(T, C, out, right, x, w, NULL);
     linear(T, C, out, got, x, rounded, NULL);
     table_row(table, "%d bits, %s|%.1f %%|%.1f %%|%.1f %%", bits,
-              feedback ? "with feedback from the story" : "the nearest level",
+              feedback ? "feedback from the story (GPTQ)" : "round to nearest",
               error((size_t)(out * C), rounded, w), error((size_t)(STORY * out), got, right),
               error((size_t)((T - STORY) * out), got[STORY], right[STORY]));
     free(w);
@@ -207,9 +207,10 @@ static void feedback_row(Table *table, int bits, bool feedback) {
 }
 
 static void error_feedback(void) {
-    section("Error feedback");
+    section("Error feedback (GPTQ)");
     Table table = {0};
-    table_row(&table, "q_proj, layer %d|a weight|queries of the story|of the question", s.layer);
+    table_row(&table, "q_proj, layer %d|error: weights|queries of the story|of the question",
+              s.layer);
     for (int bits = 4; bits >= 3; bits--)
         for (int feedback = 0; feedback < 2; feedback++) feedback_row(&table, bits, feedback);
     table_print(&table, stdout);
@@ -219,10 +220,10 @@ int main(int argc, char **argv) {
     no_options(argc, argv,
                "Chapter 13, quantization: weights, activations and the cache in 8 bits and in 4.");
     s = sentence_open();
-    by_hand();
-    one_giant();
-    who_shares_a_scale();
-    what_rounding_does();
+    block_on_paper();
+    outliers();
+    granularity();
+    weights_and_outputs();
     the_cache();
     error_feedback();
     sentence_close(&s);

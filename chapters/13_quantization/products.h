@@ -1,4 +1,4 @@
-/* Chapter 13: a linear layer on weights in blocks: the member `linear` of their Blocks. */
+/* Chapter 13: a linear layer on weights in blocks: the member `linear` of their QuantType. */
 #ifndef PRODUCTS_H
 #define PRODUCTS_H
 

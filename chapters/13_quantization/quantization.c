@@ -26,8 +26,8 @@ static float largest(const float x[BLOCK]) {
     return most;
 }
 
-/* volatile: compilers like to fuse the multiplication and the addition, which rounds a number near
- * the middle elsewhere. */
+/* volatile keeps the compiler from fusing the multiplication and the addition, which would round a
+ * number near the middle of two levels differently. */
 static uint8_t level(float x, float inverse_d, float shift, int highest) {
     volatile float product = x * inverse_d;
     return (uint8_t)fmaxf(0, fminf(product + shift, (float)highest));

@@ -1,5 +1,5 @@
-/* Chapter 13: quantization. A number becomes one of few levels, which lie a scale apart; 32
- * neighbours of a row share the scale. blocks.h has the formats.
+/* Chapter 13: quantization. A number becomes one of a few levels (quantized values), which are a
+ * scale apart; 32 neighbours in a row share the scale. blocks.h has the formats.
  *
  * In every function n is a multiple of the block's numbers, or fail() says so. A row of n numbers
  * becomes n / (numbers of a block) blocks, and the rows follow each other. blocks need no
@@ -12,19 +12,18 @@
 
 /* The bytes are those of quants.py in the Python package gguf 0.19, which rounds in float32 after
  * each operation. (ggml-quants.c of llama.cpp has the same formulas; a compiler may fuse its
- * multiplication and addition, which moves a number that lies within 1e-6 of the middle between two
- * levels.) The numbers are finite.
+ * multiplication and addition, which moves a number that is within 1e-6 of the middle between two
+ * levels.) The numbers must be finite.
  *
- *                d                                         level
- *     q8_0       largest |x| / 127                         x / d, rounded, a half away from zero
- *     q4_0       the x of largest |x|, with its sign, / -8   x / d + 8, rounded, a half up; at most
- * 15 q5_0       the same, / -16                           x / d + 16; at most 31 q4_1       (max -
- * min) / 15, and m = min             (x - min) / d q5_1       (max - min) / 31, and m = min (x -
- * min) / d
+ *     Q8_0   d = largest |x| / 127                     level = x / d, rounded, a half away from 0
+ *     Q4_0   d = the x of largest |x| / -8             level = x / d + 8, a half up; at most 15
+ *     Q5_0   d = the x of largest |x| / -16            level = x / d + 16, a half up; at most 31
+ *     Q4_1   d = (max - min) / 15, m = min             level = (x - min) / d, a half up
+ *     Q5_1   d = (max - min) / 31, m = min             level = (x - min) / d, a half up
  *
- * Where two have the largest |x|, it is the first. The level is x times 1 / d, both float32; d and
- * m are kept as float16. Where 1 / d is no number, in a block of zeros or of numbers below 1e-36,
- * it is taken for 0. */
+ * Where two numbers have the largest |x|, the first counts. The division is a multiplication by
+ * 1 / d in float32; d and m are rounded to float16 only when they are stored. Where 1 / d is not
+ * finite, in a block of zeros or of numbers below 1e-36, 0 is taken for it. */
 void quantize_q8_0(int rows, int n, void *blocks, const float x[rows][n]);
 void quantize_q4_0(int rows, int n, void *blocks, const float x[rows][n]);
 void quantize_q4_1(int rows, int n, void *blocks, const float x[rows][n]);

@@ -1,5 +1,5 @@
-/* Chapter 13: rows of the weight by a row of x, for products.c: as fast as the weights can be read.
- */
+/* Chapter 13: a few rows of x times the weight (GEMV), for products.c: as fast as the weights can
+ * be read. */
 #ifndef ROWS_H
 #define ROWS_H
 

@@ -20,7 +20,7 @@ static const Exercise exercises[] = {
     {"11_generation", {"temperature", "top_k", "min_p", "repetition_penalty", "top_p"}},
     {"12_speed", {"linear"}},
     {"13_quantization",
-     {"dequantize_q8_0", "quantize_q8_0", "dequantize_q4_0", "dot_q4_0", "dequantize_q4_k"}},
+     {"dequantize_q8_0", "quantize_q8_0", "dequantize_q5_0", "dot_q4_0", "dequantize_q5_k"}},
     {"15_tensor_parallel",
      {"shard_columns", "shard_rows", "shard_heads", "vocabulary_embedding",
       "parallel_feed_forward"}},

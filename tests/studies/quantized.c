@@ -272,7 +272,7 @@ static double right(const Result *r) { return 100.0 * r->right / r->questions; }
 static void print_formats(const Result results[FORMATS]) {
     Table table = {0};
     section("The formats");
-    table_row(&table, "|kB|bits a weight|KL to BF16|perplexity|right|<  what it answers");
+    table_row(&table, "|kB|bits per weight|KL to BF16|perplexity|right|<  what it answers");
     for (int i = 0; i < FORMATS; i++) {
         const Result *r = &results[i];
         table_row(&table, "%s|%.0f|%.2f|%.5f|%.3f|%.1f %%|  %s", ways[i].name, r->bytes / 1000,
@@ -324,7 +324,7 @@ int main(void) {
     printf(
         "What fewer bits do to the model of chapter 9: its matrices are quantized and read back, "
         "and it reads %d unseen stories.\n`make ablations` computes this page anew.\n\n"
-        "kB, bits a weight   of all weights, the norms' in BF16\n"
+        "kB, bits/weight     of all weights, the norms' in BF16\n"
         "KL to BF16          of the probabilities of the next token, the mean over %d tokens\n"
         "right               of %d questions about these stories (standard error: %.1f points at "
         "%.0f %%)\n"
