@@ -2,13 +2,16 @@
  * what it says then, or is refused with one line that names it; and a tokenizer that is written
  * into such a file is the same when it is read again. */
 #include "09_decoder/model.h"
+#include "10_tokenizer/tokenizer_internal.h"
 #include "14_engine/formats/model_open_any.h"
+#include "14_engine/tokenizers/regex.h"
 #include "14_engine/tokenizers/tokenizer_any.h"
 #include "14_engine/tokenizers/tokenizer_formats.h"
 #include "common/gguf.h"
 #include "tests/program.h"
 #include "tests/refused.h"
 
+#include <jansson.h>
 #include <math.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -16,7 +19,8 @@
 
 static const char plain[] = GOLDEN "gguf/plain.gguf", mixed[] = GOLDEN "gguf/mixed.gguf";
 static const char bytes[] = GOLDEN "tokenizers/byte_level.gguf",
-                  pieces[] = GOLDEN "tokenizers/user_defined.gguf";
+                  pieces[] = GOLDEN "tokenizers/user_defined.gguf",
+                  split[] = GOLDEN "foreign_tokenizers/split.gguf";
 
 /* ---------------------------------------------------------- a good file, with something changed */
 
@@ -297,33 +301,37 @@ static void what_no_tokenizer_says_is_refused(void **state) {
         {bytes, WHOLE(KEY "model", 1), "there is no tokenizer in it"},
         {bytes, TEXT(KEY "model", "bert"), "its tokenizer is \"bert\""},
         {bytes, TEXT(KEY "model", longest), "a Llama's is llama or gpt2"},
-        {bytes, TEXT(KEY "pre", "qwen2"), "\"qwen2\""},
+        {bytes, TEXT(KEY "pre", "kimi-k2"), "splits text as \"kimi-k2\" does"},
+        {bytes, TEXT(KEY "pre", "smollm gpt-2"), "splits text as \"smollm gpt-2\" does"},
+        {bytes, TEXT(KEY "pre", longest), "splits text as \"aaaa"},
         {bytes, GONE(KEY "tokens"), KEY "tokens is missing"},
         {bytes, TEXT(KEY "tokens", "a"), KEY "tokens is missing, or no list"},
         {bytes, LIST(KEY "tokens"), KEY "tokens is missing, or no list"},
-        {bytes, ELEMENT(KEY "tokens", 5, ""), "token 5 is empty"},
-        {bytes, ELEMENT(KEY "tokens", 5, longest), "token 5 is empty, or too long"},
+        {bytes, ELEMENT(KEY "tokens", 5, longest), "the name of token 5 is too long"},
         {bytes, ELEMENT(KEY "tokens", 5, "0"), "token 5 has a NUL in it"},
-        {bytes, ELEMENT(KEY "tokens", 5, "!"), "token 5 is there twice"},
+        {bytes, ELEMENT(KEY "tokens", 5, "!"), "\"!\", is there twice"},
         {bytes, ELEMENT(KEY "tokens", 5, "羊"), "not written in the byte-level alphabet"},
         {bytes, SHORTER(KEY "token_type"), "has 602 elements for 603 tokens"},
         {bytes, ELEMENT(KEY "token_type", 5, "0"), "token 5 is of no known type: 0"},
         {bytes, ELEMENT(KEY "token_type", 5, "7"), "token 5 is of no known type: 7"},
         {bytes, GONE(KEY "merges"), KEY "merges is missing"},
-        {bytes, ELEMENT(KEY "merges", 3, "ab"), "merge 3 is not of two tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, " a"), "merge 3 is not of two tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, "a "), "merge 3 is not of two tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, "羊 a"), "merge 3 is not of two tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, "a 羊"), "merge 3 is not of two tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, "zqzq a"), "merge 3 is not of two tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, "a zqzq"), "merge 3 is not of two tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, "z q"), "merge 3 is not of two tokens that make a third"},
-        {bytes, ELEMENT(KEY "merges", 3, "Ġ t"), "merge 3 is there twice"},
+        {bytes, ELEMENT(KEY "merges", 3, "ab"), "merge 3 is no pair of tokens"},
+        {bytes, ELEMENT(KEY "merges", 3, " a"), "merge 3 speaks of \"\", which is no token"},
+        {bytes, ELEMENT(KEY "merges", 3, "a "), "merge 3 speaks of \"\", which is no token"},
+        {bytes, ELEMENT(KEY "merges", 3, "羊 a"), "merge 3 speaks of \"羊\", which is no token"},
+        {bytes, ELEMENT(KEY "merges", 3, "a 羊"), "merge 3 speaks of \"羊\", which is no token"},
+        {bytes, ELEMENT(KEY "merges", 3, "zqzq a"),
+         "merge 3 speaks of \"zqzq\", which is no token"},
+        {bytes, ELEMENT(KEY "merges", 3, "a zqzq"),
+         "merge 3 speaks of \"zqzq\", which is no token"},
+        {bytes, ELEMENT(KEY "merges", 3, "z q"), "merge 3 speaks of \"zq\", which is no token"},
+        {bytes, ELEMENT(KEY "merges", 3, "Ġ t"), "merge 3, of \"Ġ\" and \"t\", is there twice"},
         {bytes, WHOLE(KEY "bos_token_id", 603), "bos_token_id is 603, of 603 tokens"},
         {bytes, REAL(KEY "bos_token_id", -2), "bos_token_id is -2, of 603 tokens"},
         {bytes, TEXT(KEY "bos_token_id", "600"), "bos_token_id is no number"},
         {bytes, LIST(KEY "eos_token_id"), "eos_token_id is no number"},
-        {pieces, GONE(KEY "scores"), KEY "scores is missing"},
+        {pieces, GONE(KEY "scores"), "neither scores nor merges"},
+        {pieces, TEXT(KEY "scores", "0"), KEY "scores is missing, or no list"},
         {pieces, SHORTER(KEY "scores"), "has 579 elements for 580 tokens"},
         {pieces, ELEMENT(KEY "scores", 9, "n"), "the score of token 9 is no number"},
     };
@@ -416,6 +424,188 @@ static void a_tokenizer_is_read_as_it_was_written(void **state) {
     tokenizer_close(to_write);
 }
 
+/* ------------------------------------------------------------------ how a text is split */
+
+static json_t *golden_json(const char *name) {
+    json_t *json = json_load_file(AT(GOLDEN "%s", name), JSON_ALLOW_NUL, NULL);
+    assert_non_null(json);
+    return json;
+}
+
+static void assert_ids(const char *name, const Tokenizer *t, const json_t *text, bool special,
+                       const json_t *right) {
+    size_t count;
+    int *ids =
+        tokenizer_encode(t, json_string_length(text), json_string_value(text), special, &count);
+    bool same = count == json_array_size(right);
+    for (size_t i = 0; same && i < count; i++)
+        same = ids[i] == json_integer_value(json_array_get(right, i));
+    if (!same) fail_msg("%s: \"%s\" has other ids", name, json_string_value(text));
+    free(ids);
+}
+
+/* The ids of each text, and those with special tokens where they are others. */
+static void assert_all_ids(const char *name, const Tokenizer *t, const json_t *texts,
+                           const json_t *answers) {
+    const json_t *ids = json_object_get(answers, "ids"),
+                 *special = json_object_get(answers, "special");
+    assert_true(json_array_size(texts) > 40);
+    for (size_t i = 0; i < json_array_size(texts); i++) {
+        const json_t *other = json_array_get(special, i);
+        assert_ids(name, t, json_array_get(texts, i), false, json_array_get(ids, i));
+        if (!json_is_null(other)) assert_ids(name, t, json_array_get(texts, i), true, other);
+    }
+}
+
+/* Each name of a split, and the ids that tokenizers gives the same vocabulary. */
+static void every_split_is_the_librarys(void **state) {
+    (void)state;
+    if (!has_regex) skip();
+    json_t *json = golden_json("foreign_tokenizers/splits.json");
+    const json_t *texts = json_object_get(json, "texts"), *answers;
+    const char *names;
+    json_object_foreach(json_object_get(json, "splits"), names, answers) {
+        char all[PATH], *rest = text(all, "%s", names), *name;
+        while ((name = strsep(&rest, " "))) {
+            Tokenizer *t = tokenizer_with(split, &(const Change)TEXT(KEY "pre", name));
+            assert_all_ids(name, t, texts, answers);
+            tokenizer_close(t);
+        }
+    }
+    json_decref(json);
+}
+
+/* Old files do not say how: a note tells what they are taken for. */
+static void a_split_may_be_missing(void **state) {
+    (void)state;
+    if (!has_regex) skip();
+    json_t *json = golden_json("foreign_tokenizers/splits.json");
+    Tokenizer *t = tokenizer_open_any(split);
+    assert_all_ids("no pre", t, json_object_get(json, "texts"),
+                   json_object_get(json_object_get(json, "splits"), "default"));
+    tokenizer_close(t);
+    json_decref(json);
+    to_write = tokenizer_open_any(bytes);
+    t = tokenizer_with(bytes, &(const Change)GONE(KEY "pre"));
+    assert_same_tokens("Llama 3 without pre", to_write, t);
+    tokenizer_close(t);
+    tokenizer_close(to_write);
+}
+
+/* ------------------------------------------------------------------ what else files leave out */
+
+/* The same file with one thing changed is the same tokenizer. */
+static void assert_same_without(const char *from, size_t count, const Change changes[]) {
+    to_write = tokenizer_open_any(from);
+    write_changed(from, count, changes);
+    Tokenizer *t = tokenizer_open_any(path);
+    assert_same_tokens(changes->key, to_write, t);
+    tokenizer_close(t);
+    tokenizer_close(to_write);
+}
+
+/* Names and ids tell which tokens are no text. */
+static void types_may_be_missing(void **state) {
+    (void)state;
+    if (!has_regex) skip();
+    assert_same_without(bytes, 1, &(const Change)GONE(KEY "token_type"));
+    to_write = tokenizer_open_any(GOLDEN "tokenizers/sentencepiece");
+    write_it();
+    tokenizer_close(to_write);
+    char from[PATH];
+    assert_same_without(text(from, "%s", path), 1, &(const Change)GONE(KEY "token_type"));
+    Tokenizer *t = tokenizer_with(split, &(const Change)GONE(KEY "token_type"));
+    assert_true(tokenizer_special(t, "<|im_end|>") >= 0);
+    assert_int_equal(tokens_of(t, "  \n  "), 1); /* it is not spelled in the alphabet */
+    assert_int_equal(tokenizer_special(t, "<tool>"), -1);
+    tokenizer_close(t);
+    t = tokenizer_with(split, &(const Change)ELEMENT(KEY "token_type", 2, "1"));
+    assert_int_equal(tokenizer_special(t, "<|im_end|>"), 2); /* though it is called a word */
+    tokenizer_close(t);
+    t = tokenizer_with(split, &(const Change)ELEMENT(KEY "tokens", 1, ""));
+    assert_int_equal(tokenizer_special(t, "[EMPTY_1]"), 1);
+    tokenizer_close(t);
+}
+
+static void add_merges_of(GgufPairs *pairs, const char *name) {
+    json_t *json = golden_json(name);
+    const json_t *list = json_object_get(json_object_get(json, "model"), "merges");
+    const size_t count = json_array_size(list);
+    GgufText *texts = calloc(count, sizeof *texts);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *merge = json_array_get(list, i);
+        const char *whole = json_is_string(merge)
+                                ? json_string_value(merge)
+                                : AT("%s %s", json_string_value(json_array_get(merge, 0)),
+                                     json_string_value(json_array_get(merge, 1)));
+        texts[i] = (GgufText){strlen(whole), strdup(whole)};
+    }
+    gguf_add_texts(pairs, KEY "merges", count, texts);
+    for (size_t i = 0; i < count; i++) free((char *)texts[i].letters);
+    free(texts);
+    json_decref(json);
+}
+
+/* Then the merges say what merges first; and scores that are all alike say nothing. */
+static void scores_may_be_missing(void **state) {
+    (void)state;
+    char from[PATH];
+    GgufPairs pairs = {0};
+    to_write = tokenizer_open_any(GOLDEN "tokenizers/prepend");
+    to_write->has_added = false; /* no text below has any of them */
+    gguf_tokenizer_pairs(to_write, &pairs);
+    tokenizer_close(to_write);
+    add_merges_of(&pairs, "tokenizers/prepend/tokenizer.json");
+    text(from, "%s/merges.gguf", folder);
+    gguf_save(from, pairs.count, pairs.pairs, 0, NULL, NULL, NULL);
+    gguf_pairs_free(&pairs);
+    assert_same_without(from, 1, &(const Change)GONE(KEY "scores"));
+    assert_same_without(from, 1, &(const Change)GONE(KEY "merges"));
+
+    Gguf good = gguf_open(from);
+    const GgufPair *scores = gguf_pair(&good, KEY "scores");
+    int32_t *whole = calloc(scores->count, sizeof *whole);
+    const Change gone[] = {GONE(KEY "scores"), GONE(KEY "merges")};
+    for (int i = 0; i < 3; i++) { /* whole scores; none, and merges; none */
+        for (size_t k = 0; k < scores->count; k++)
+            whole[k] = i == 0 ? (int32_t)gguf_number(scores, k) : -1000;
+        pairs = change_pairs(&good, i == 2 ? 2 : 1, gone);
+        gguf_add_u32s(&pairs, KEY "scores", GGUF_I32, scores->count, (const uint32_t *)whole);
+        gguf_save(text(path, "%s/whole.gguf", folder), pairs.count, pairs.pairs, 0, NULL, NULL,
+                  NULL);
+        gguf_pairs_free(&pairs);
+        if (i == 2) assert_refused(open_tokenizer, "neither scores nor merges");
+        else
+            assert_same_without(text((char[PATH]){0}, "%s", path), 1,
+                                &(const Change)WHOLE(KEY "no such key", 1));
+    }
+    free(whole);
+    gguf_close(&good);
+}
+
+/* A file may say that SentencePiece rewrites characters, and removes spaces. */
+static void texts_are_normalized(void **state) {
+    (void)state;
+    json_t *json = golden_json("foreign_tokenizers/expected.json");
+    const json_t *answers = json_object_get(json, "mapped");
+    GgufPairs pairs = {0};
+    to_write = tokenizer_open_any(GOLDEN "tokenizers/mapped");
+    to_write->hooks.normalize = NULL; /* which is not written */
+    gguf_tokenizer_pairs(to_write, &pairs);
+    gguf_add_bool(&pairs, KEY "remove_extra_whitespaces", true);
+    gguf_add_copy(&pairs, &(GgufPair){KEY "precompiled_charsmap", GGUF_U8, true,
+                                      to_write->charsmap_length, (const void *)to_write->charsmap});
+    gguf_save(text(path, "%s/mapped.gguf", folder), pairs.count, pairs.pairs, 0, NULL, NULL, NULL);
+    gguf_pairs_free(&pairs);
+    tokenizer_close(to_write);
+    Tokenizer *t = tokenizer_open_any(path);
+    assert_all_ids("mapped", t, json_object_get(answers, "texts"), answers);
+    tokenizer_close(t);
+    json_decref(json);
+    write_changed(pieces, 1, &(const Change)TEXT(KEY "precompiled_charsmap", "abc"));
+    assert_refused(open_tokenizer, "precompiled_charsmap is no list of bytes");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_no_model_says_is_refused),
@@ -424,6 +614,11 @@ int main(void) {
         cmocka_unit_test(what_no_tokenizer_says_is_refused),
         cmocka_unit_test(what_a_tokenizer_says_counts),
         cmocka_unit_test(a_tokenizer_is_read_as_it_was_written),
+        cmocka_unit_test(every_split_is_the_librarys),
+        cmocka_unit_test(a_split_may_be_missing),
+        cmocka_unit_test(types_may_be_missing),
+        cmocka_unit_test(scores_may_be_missing),
+        cmocka_unit_test(texts_are_normalized),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
