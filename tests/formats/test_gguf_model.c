@@ -33,6 +33,7 @@ typedef struct {
     const char *text;
 } Change;
 
+#define KEY "tokenizer.ggml."
 #define GONE(key) {key, GOES, 0, NULL}
 #define WHOLE(key, number) {key, WHOLE_NUMBER, number, NULL}
 #define REAL(key, number) {key, REAL_NUMBER, number, NULL}
@@ -124,7 +125,11 @@ static void what_no_model_says_is_refused(void **state) {
         {{GONE("general.architecture")}, "not a Llama"},
         {{TEXT("general.architecture", "falcon")}, "not a Llama"},
         {{GONE("general.architecture"), WHOLE("split.count", 3)},
-         "it is one of a model's 3 parts: join them"},
+         "its name must end in -00001-of-00003.gguf"},
+        {{WHOLE("split.count", 3), WHOLE("split.no", 2)},
+         "it is part 3 of a model's 3: name the first"},
+        {{REAL("split.count", 1.5)}, "split.count is 1.5, which cannot be"},
+        {{WHOLE("split.tensors.count", 99)}, "its parts have 12 tensors, and it says 99"},
         {{TEXT("general.architecture", "lläma")}, "not a Llama"},
         {{LIST("general.architecture")}, "not a Llama"},
         {{WHOLE("general.architecture", 1)}, "not a Llama"},
@@ -154,7 +159,10 @@ static void what_no_model_says_is_refused(void **state) {
         {{REAL("llama.attention.layer_norm_rms_epsilon", 0)}, "layer_norm_rms_epsilon is 0"},
         {{REAL("llama.rope.freq_base", 0)}, "llama.rope.freq_base is 0"},
         {{REAL("llama.rope.freq_base", 1)}, "llama.rope.freq_base is 1"},
-        {{TEXT("llama.rope.scaling.type", "longrope")}, "must be none, linear or yarn"},
+        {{TEXT("llama.rope.scaling.type", "dynamic")}, "must be none, linear, yarn or longrope"},
+        {{TEXT("llama.rope.scaling.type", "longrope")}, "rope_factors_short.weight is missing"},
+        {{TEXT("llama.rope.scaling.type", "yarn"), REAL("llama.rope.scaling.yarn_ext_factor", 0)},
+         "yarn_ext_factor: YaRN is known here where it is 1"},
         {{TEXT("llama.rope.scaling.type", "yarn"),
           WHOLE("llama.rope.scaling.original_context_length", 0)},
          "original_context_length is 0"},
@@ -216,6 +224,104 @@ static void what_a_model_says_counts(void **state) {
                 c.rope.attention_factor == 0); /* YaRN's own */
     c = config_with(6, yarn);
     assert_true(fabs(c.rope.attention_factor - 0.5 * (0.1 * log(8) + 1)) < 1e-12);
+    c = config_with(4, (const Change[]){TEXT("llama.rope.scaling.type", "yarn"),
+                                        REAL("llama.rope.scaling.factor", 8),
+                                        REAL("llama.rope.scaling.yarn_ext_factor", 1),
+                                        REAL("llama.rope.scaling.yarn_attn_factor", 1.25)});
+    assert_true(c.rope.attention_factor == 1.25); /* all of it */
+}
+
+/* ------------------------------------------------------------------ a model in parts */
+
+/* Part `part` of `count` of a model, with every count-th of its tensors. */
+static void write_part(const Gguf *whole, int part, int count, int said) {
+    GgufTensor some[whole->tensor_count];
+    size_t tensors = 0;
+    for (size_t i = (size_t)part; i < whole->tensor_count; i += (size_t)count)
+        some[tensors++] = whole->tensors[i];
+    GgufPairs pairs = {0};
+    for (size_t i = 0; part == 0 && i < whole->pair_count; i++)
+        gguf_add_copy(&pairs, &whole->pairs[i]);
+    gguf_add_u32(&pairs, "split.no", (uint32_t)said);
+    gguf_add_u32(&pairs, "split.count", (uint32_t)count);
+    gguf_add_u32(&pairs, "split.tensors.count", (uint32_t)whole->tensor_count);
+    gguf_save(AT("%s/model-%05d-of-%05d.gguf", folder, part + 1, count), pairs.count, pairs.pairs,
+              tensors, some, NULL, NULL);
+    gguf_pairs_free(&pairs);
+}
+
+static void parts_are_read_together(void **state) {
+    (void)state;
+    Gguf whole = gguf_open(mixed);
+    for (int part = 0; part < 3; part++) write_part(&whole, part, 3, part);
+    text(path, "%s/model-00001-of-00003.gguf", folder);
+    Model one = model_open_any(mixed), cut = model_open_any(path);
+    assert_int_equal(one.config.V, cut.config.V);
+    assert_int_equal(one.config.tie_word_embeddings, cut.config.tie_word_embeddings);
+    assert_int_equal(one.config.rope.rope_type, cut.config.rope.rope_type);
+    for (int l = 0; l < one.config.L; l++) {
+        const Layer *a = &one.layers[l], *b = &cut.layers[l];
+        const Tensor *const pairs[][2] = {
+            {&a->q_proj, &b->q_proj},       {&a->k_proj, &b->k_proj},
+            {&a->v_proj, &b->v_proj},       {&a->o_proj, &b->o_proj},
+            {&a->gate_proj, &b->gate_proj}, {&a->up_proj, &b->up_proj},
+            {&a->down_proj, &b->down_proj}};
+        for (size_t i = 0; i < COUNT(pairs); i++)
+            assert_memory_equal(pairs[i][0]->data, pairs[i][1]->data, tensor_bytes(pairs[i][0]));
+    }
+    assert_memory_equal(one.embed_tokens.data, cut.embed_tokens.data,
+                        tensor_bytes(&one.embed_tokens));
+    model_close(&one);
+    model_close(&cut);
+
+    write_part(&whole, 1, 3, 2);
+    assert_refused(open_model, "it does not say that it is part 2 of 3");
+    write_part(&whole, 0, 3, 0);
+    unlink(AT("%s/model-00002-of-00003.gguf", folder));
+    assert_refused(open_model, "model-00002-of-00003.gguf: it is not there: fetch all 3 parts");
+    text(path, "%s/model-00003-of-00003.gguf", folder);
+    assert_refused(open_model, "it is part 3 of a model's 3: name the first");
+    gguf_close(&whole);
+}
+
+/* A tensor that two parts have. */
+static void parts_belong_together(void **state) {
+    (void)state;
+    Gguf whole = gguf_open(mixed);
+    write_part(&whole, 0, 2, 0);
+    write_part(&whole, 1, 2, 1);
+    text(path, "%s/model-00001-of-00002.gguf", folder);
+    GgufPairs pairs = {0};
+    gguf_add_u32(&pairs, "split.no", 1);
+    gguf_add_u32(&pairs, "split.count", 2);
+    gguf_save(AT("%s/model-00002-of-00002.gguf", folder), pairs.count, pairs.pairs,
+              whole.tensor_count / 2, whole.tensors, NULL, NULL);
+    assert_refused(open_model, "two of its parts have the tensor");
+    gguf_pairs_free(&pairs);
+    gguf_close(&whole);
+}
+
+/* A file may say of no token, or of the wrong one, that it ends a turn: llama.cpp knows its name.
+ */
+static void a_turn_ends_by_its_name(void **state) {
+    (void)state;
+    static const GgufText names[] = {{1, "a"}, {10, "<|eot_id|>"}, {4, "</s>"}};
+    GgufPairs pairs = {0};
+    Gguf good = gguf_open(plain);
+    for (size_t i = 0; i < good.pair_count; i++) gguf_add_copy(&pairs, &good.pairs[i]);
+    gguf_add_texts(&pairs, KEY "tokens", 3, names);
+    gguf_add_u32(&pairs, KEY "eos_token_id", 2);
+    gguf_add_u32(&pairs, KEY "eom_token_id", 0);
+    gguf_save(text(path, "%s/ends.gguf", folder), pairs.count, pairs.pairs, good.tensor_count,
+              good.tensors, NULL, NULL);
+    gguf_pairs_free(&pairs);
+    gguf_close(&good);
+    Model model = model_open_any(path);
+    assert_int_equal(model.config.eos_count, 3);
+    assert_int_equal(model.config.eos[0], 2);
+    assert_int_equal(model.config.eos[1], 0);
+    assert_int_equal(model.config.eos[2], 1);
+    model_close(&model);
 }
 
 /* ------------------------------------------------------------------ a model's tensors */
@@ -284,8 +390,6 @@ static void tensors_have_their_names_and_shapes(void **state) {
 }
 
 /* ------------------------------------------------------------------ a tokenizer */
-
-#define KEY "tokenizer.ggml."
 
 static void what_no_tokenizer_says_is_refused(void **state) {
     (void)state;
@@ -610,6 +714,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_no_model_says_is_refused),
         cmocka_unit_test(what_a_model_says_counts),
+        cmocka_unit_test(parts_are_read_together),
+        cmocka_unit_test(parts_belong_together),
+        cmocka_unit_test(a_turn_ends_by_its_name),
         cmocka_unit_test(tensors_have_their_names_and_shapes),
         cmocka_unit_test(what_no_tokenizer_says_is_refused),
         cmocka_unit_test(what_a_tokenizer_says_counts),
