@@ -153,6 +153,7 @@ def vocabularies():
     yield "bloom", byte_level(420, split(r" ?[^(\s|[.,!?…。，、।۔،])]+", "isolated"), pre_tokenizers.Digits(individual_digits=True), more=FLAGGED)
     yield "merged", byte_level(400, split(r"\s+", "merged_with_next"), split(r"[.,!?]", "merged_with_previous"), split(r"\d+", "contiguous"),
                                split("'", "removed"), normalizer=normalizers.NFD())
+    yield "blanks", byte_level(380, use_regex=True, more=named("\n", "\t", " \n", lstrip=True, rstrip=True))
 
 
 # --- GGUF files --------------------------------------------------------------------------------------------------
@@ -285,7 +286,7 @@ def compute():
     for name, tokenizer in vocabularies():
         settings = json.loads(tokenizer.to_str())
         size = len(tokenizer.get_vocab())
-        texts = ["", *(difficult(chance) for _ in range(40))]
+        texts = ["", *(["\n\n", "a\n \t\nb", "\n\n\n"] if name == "blanks" else []), *(difficult(chance) for _ in range(40))]
         lists = [[chance.randrange(size) for _ in range(chance.randint(1, 12))] for _ in range(12)]
         files[f"{name}.json"] = golden.compact(settings)
         forms = any(word in json.dumps(settings["normalizer"]) for word in ("NF", "Lowercase"))
