@@ -287,7 +287,7 @@ Value jinja_call_filter(Jinja *j, Value value, String name, const Arguments *a) 
                    {"trim", trim}};
     Value result = {0};
     jinja_work(j, value.kind == STRING ? value.string.length : 0);
-    if (jinja_is(name, "safe")) return value;
+    if (jinja_is(name, "safe")) return value.kind == STRING ? value : string(j, value, a);
     if (jinja_is(name, "default") || jinja_is(name, "d")) {
         const bool counts_false = a->count > 1 && jinja_true(a->values[1]);
         return a->count && (counts_false ? !jinja_true(value) : value.kind == UNDEFINED)
