@@ -368,6 +368,35 @@ static void a_prompt_ends_where_its_last_line_does(void **state) {
     assert_said("written: 1 token, ");
 }
 
+/* Where only ids go in and out. */
+static void ids_need_no_tokenizer(void **state) {
+    (void)state;
+    static const char *const models[] = {ROOT "/tests/golden/models/llama1",
+                                         ROOT "/tests/golden/gguf/plain.gguf"};
+    char ids[200] = "1,2,3";
+    for (size_t i = 0; i < COUNT(models); i++) {
+        assert_int_equal(run("'" BUILD "/llama' --model '%s' --token-ids %s --max-tokens 4 "
+                             "--temperature 0 --ignore-eos --quiet",
+                             models[i], ids),
+                         0);
+        int four[4], end = 0;
+        assert_int_equal(
+            sscanf(said, "%d %d %d %d%n", &four[0], &four[1], &four[2], &four[3], &end), 4);
+        assert_string_equal(said + end, "\n");
+        assert_int_equal(run("'" BUILD "/llama' --model '%s' --token-ids %s --max-tokens 4 "
+                             "--temperature 0 --ignore-eos --quiet --logprobs 1",
+                             models[i], ids),
+                         0);
+        assert_int_equal(atoi(said), four[0]);
+        assert_int_equal(run("'" BUILD "/llama' --model '%s' --prompt a --quiet", models[i]), 1);
+        assert_one_clear_line();
+        assert_int_equal(
+            run("'" BUILD "/llama' --model '%s' --token-ids 1 --stop a --quiet", models[i]), 1);
+        assert_one_clear_line();
+        assert_said("has no tokenizer, so its tokens have no text");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dump_may_lack_something),
@@ -383,6 +412,7 @@ int main(void) {
         cmocka_unit_test(yarn_with_numbers_of_its_own),
         cmocka_unit_test(a_score_needs_no_terminal),
         cmocka_unit_test(a_prompt_ends_where_its_last_line_does),
+        cmocka_unit_test(ids_need_no_tokenizer),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

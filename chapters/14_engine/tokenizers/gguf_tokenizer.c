@@ -344,6 +344,17 @@ static int named_id(const Tokenizer *t, const Gguf *file, const char *key, int o
     return (int)id;
 }
 
+bool gguf_has_tokenizer(const char *path) {
+    char model[64], split[64];
+    Gguf file = gguf_open(path);
+    text_field(&file, KEY "model", model);
+    text_field(&file, KEY "pre", split);
+    bool has = strcmp(model, "llama") == 0 ||
+               (strcmp(model, "gpt2") == 0 && (!*split || gguf_split_named(split)));
+    gguf_close(&file);
+    return has;
+}
+
 Tokenizer *gguf_tokenizer(const char *path) {
     char model[64];
     size_t size;

@@ -17,6 +17,9 @@ Tokenizer *hugging_face_of(const char *path, struct json_t *json);
 /* A GGUF file has a tokenizer beside the weights, which are not read. */
 Tokenizer *gguf_tokenizer(const char *path);
 
+/* Whether it has one, of a kind and with a split that are known here. */
+bool gguf_has_tokenizer(const char *path);
+
 /* Whether a token of this name ends a text, whatever a GGUF file says of it. */
 bool gguf_ends_text(size_t length, const char *name);
 
