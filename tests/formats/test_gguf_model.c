@@ -3,11 +3,13 @@
  * into such a file is the same when it is read again. */
 #include "09_decoder/model.h"
 #include "10_tokenizer/tokenizer_internal.h"
+#include "14_engine/formats/gguf_model.h"
 #include "14_engine/formats/model_open_any.h"
 #include "14_engine/tokenizers/regex.h"
 #include "14_engine/tokenizers/tokenizer_any.h"
 #include "14_engine/tokenizers/tokenizer_formats.h"
 #include "common/gguf.h"
+#include "common/safetensors.h"
 #include "tests/program.h"
 #include "tests/refused.h"
 
@@ -229,6 +231,30 @@ static void what_a_model_says_counts(void **state) {
                                         REAL("llama.rope.scaling.yarn_ext_factor", 1),
                                         REAL("llama.rope.scaling.yarn_attn_factor", 1.25)});
     assert_true(c.rope.attention_factor == 1.25); /* all of it */
+}
+
+/* ------------------------------------------------------------------ types that few files have */
+
+/* Bit for bit what the package gguf reads: tests/golden/13_gguf.py. */
+static void rare_types_are_the_packages(void **state) {
+    (void)state;
+    Gguf file = gguf_open(GOLDEN "gguf/rare.gguf");
+    SafeTensors right = safetensors_open(GOLDEN "gguf/rare.safetensors");
+    int seen = 0;
+    for (size_t i = 0; i < file.tensor_count; i++) {
+        const Tensor *rows = safetensors_find(&right, AT("rows/%s", file.tensors[i].name));
+        if (!rows) continue;
+        Tensor tensor = gguf_as_tensor(&file.tensors[i]);
+        float numbers[4 * 256];
+        assert_int_equal(rows->shape[0] * rows->shape[1], 4 * 256);
+        tensor_dequantize_row(&tensor, 0, 4 * 256, numbers);
+        assert_memory_equal(numbers, rows->data, sizeof numbers);
+        seen |= 1 << (file.tensors[i].type % 32);
+    }
+    assert_int_equal(seen, 1 << GGUF_TYPE_IQ4_XS | 1 << GGUF_TYPE_IQ3_S |
+                               1 << GGUF_TYPE_TQ1_0 % 32 | 1 << GGUF_TYPE_TQ2_0 % 32);
+    safetensors_close(&right);
+    gguf_close(&file);
 }
 
 /* ------------------------------------------------------------------ a model in parts */
@@ -714,6 +740,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_no_model_says_is_refused),
         cmocka_unit_test(what_a_model_says_counts),
+        cmocka_unit_test(rare_types_are_the_packages),
         cmocka_unit_test(parts_are_read_together),
         cmocka_unit_test(parts_belong_together),
         cmocka_unit_test(a_turn_ends_by_its_name),
