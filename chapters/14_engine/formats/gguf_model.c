@@ -1,7 +1,6 @@
 #include "14_engine/formats/gguf_model.h"
 #include "09_decoder/weights.h"
 #include "13_quantization/quantization.h"
-#include "14_engine/tokenizers/tokenizer_formats.h"
 #include "common/error.h"
 #include "common/file.h"
 
@@ -143,6 +142,19 @@ static RopeParameters read_rope(const Gguf *file, int context) {
     else if (says(file, type, "yarn")) read_yarn(file, &p);
     else fail("%s: %s must be none, linear, yarn or longrope", file->name, type);
     return p;
+}
+
+/* The end of a text, of a turn, of a message to a tool, by the names that models give it. Some
+ * files call it a word like any other, and do not say that it ends a text; llama.cpp knows it by
+ * its name, too. */
+bool gguf_ends_text(size_t length, const char *name) {
+    static const char *const ends[] = {
+        "</s>",    "<|eot_id|>",      "<|eom_id|>",           "<|im_end|>",
+        "<|end|>", "<|endoftext|>",   "<end_of_turn>",        "<EOT>",
+        "[EOS]",   "<|end_of_text|>", "<｜end▁of▁sentence｜>"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (length == strlen(ends[i]) && memcmp(name, ends[i], length) == 0) return true;
+    return false;
 }
 
 /* The end of a text, of a turn, of a message to a tool: as the file says, and by their names. */

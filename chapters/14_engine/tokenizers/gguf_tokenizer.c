@@ -1,4 +1,5 @@
 #include "10_tokenizer/tokenizer_internal.h"
+#include "14_engine/formats/gguf_model.h"
 #include "14_engine/tokenizers/gguf_splits.h"
 #include "14_engine/tokenizers/pipeline.h"
 #include "14_engine/tokenizers/tokenizer_formats.h"
@@ -76,19 +77,6 @@ static char *copy_names(const Gguf *file, const GgufPair *tokens, size_t *size) 
     *end = 0;
     *size = room;
     return names;
-}
-
-/* The end of a text, of a turn, of a message to a tool, by the names that models give it. Some
- * files call it a word like any other, and do not say that it ends a text; llama.cpp knows it by
- * its name, too. */
-bool gguf_ends_text(size_t length, const char *name) {
-    static const char *const ends[] = {
-        "</s>",    "<|eot_id|>",      "<|eom_id|>",           "<|im_end|>",
-        "<|end|>", "<|endoftext|>",   "<end_of_turn>",        "<EOT>",
-        "[EOS]",   "<|end_of_text|>", "<｜end▁of▁sentence｜>"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (length == strlen(ends[i]) && memcmp(name, ends[i], length) == 0) return true;
-    return false;
 }
 
 /* Whether one of these keys names the token: it is then none that a text becomes. */

@@ -20,9 +20,6 @@ Tokenizer *gguf_tokenizer(const char *path);
 /* Whether it has one, of a kind and with a split that are known here. */
 bool gguf_has_tokenizer(const char *path);
 
-/* Whether a token of this name ends a text, whatever a GGUF file says of it. */
-bool gguf_ends_text(size_t length, const char *name);
-
 /* The fields of a GGUF file that describe a tokenizer. A tokenizer.json that does more than GGUF
  * can express is refused. */
 struct GgufPairs;
