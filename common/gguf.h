@@ -61,7 +61,11 @@ typedef enum {
     GGUF_TYPE_Q5_K = 13,
     GGUF_TYPE_Q6_K = 14,
     GGUF_TYPE_IQ4_NL = 20,
-    GGUF_TYPE_BF16 = 30
+    GGUF_TYPE_IQ3_S = 21,
+    GGUF_TYPE_IQ4_XS = 23,
+    GGUF_TYPE_BF16 = 30,
+    GGUF_TYPE_TQ1_0 = 34,
+    GGUF_TYPE_TQ2_0 = 35
 } GgufType;
 
 enum { GGUF_MAX_RANK = 4, GGUF_ALIGNMENT = 32 /* where the file does not say another */ };

@@ -121,7 +121,7 @@ compat-models: $(BUILD)/inspect $(BUILD)/tests/test_chat ## random Llamas and co
 	 $(PYTHON) tests/golden/configurations.py $(BUILD)/inspect && $(PYTHON) tests/golden/checkpoints.py $(BUILD)/inspect && \
 	 $(PYTHON) tests/golden/chat.py --many $(BUILD)/tests/test_chat
 compat-tokenizers: $(BUILD)/check_tokenizer ## the same ids as Hugging Face's, OpenAI's and Google's libraries, for any text?
-	@$(PYTHON) tests/formats/check_tokenizers.py $(BUILD)/check_tokenizer
+	@$(PYTHON) tests/formats/check_tokenizers.py $(BUILD)/check_tokenizer && $(PYTHON) tests/formats/check_gguf_tokenizers.py $(BUILD)/check_tokenizer
 
 # What changes in the trained model when something is done to it: tests/studies/NAME.c, whose output is NAME.txt beside it.
 STUDIES = ablations extrapolation sampling perplexity quantized hyperparameters

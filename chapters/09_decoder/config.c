@@ -93,7 +93,8 @@ static bool is_mistral(const Object *config) {
 
 /* Refuses fields that mean another model than the one this chapter computes. */
 static void require_llama(const Object *config) {
-    if (strcmp(text_or(config, "hidden_act", "silu"), "silu") != 0)
+    const char *act = text_or(config, "hidden_act", "silu");
+    if (strcmp(act, "silu") != 0 && strcmp(act, "swish") != 0) /* two names of one function */
         refuse(config, "hidden_act", "a Llama's is \"silu\"");
     const json_t *layer_types = value_of(config, "layer_types");
     for (size_t l = 0; l < json_array_size(layer_types); l++) {

@@ -36,6 +36,18 @@ typedef struct { GgmlHalf d, dmin; uint8_t scales[12], q[128]; } BlockQ4_K;     
 typedef struct { GgmlHalf d, dmin; uint8_t scales[12], qh[32], q[128]; } BlockQ5_K;  /* d s q - dmin m, 8 of 32 */
 typedef struct { uint8_t low[128], high[64]; int8_t scales[16]; GgmlHalf d; } BlockQ6_K; /* d s (q - 32), 16 of 16 */
 
+/* ------------------------------------------------------------------ 256 numbers a block: others */
+
+/* IQ4_XS is IQ4_NL with a scale of six bits for 32 numbers. In IQ3_S four neighbours are one entry of a table of 512.
+ * TQ1_0 and TQ2_0 have three levels, -d, 0 and d: five numbers in a byte, or four. k_quants.c says where each bit is. */
+
+typedef struct { GgmlHalf d; uint8_t scales_high[2], scales_low[4], q[128]; } BlockIQ4_XS;
+typedef struct { GgmlHalf d; uint8_t q[64], qh[8], signs[32], scales[4]; } BlockIQ3_S;
+typedef struct { uint8_t q[48], last[4]; GgmlHalf d; } BlockTQ1_0;
+typedef struct { uint8_t q[64]; GgmlHalf d; } BlockTQ2_0;
+
+_Static_assert(sizeof(BlockIQ4_XS) == 136 && sizeof(BlockIQ3_S) == 110, "no padding");
+_Static_assert(sizeof(BlockTQ1_0) == 54 && sizeof(BlockTQ2_0) == 66, "no padding");
 _Static_assert(sizeof(BlockQ8_0) == 34 && sizeof(BlockQ4_0) == 18 && sizeof(BlockQ4_1) == 20, "no padding");
 _Static_assert(sizeof(BlockQ5_0) == 22 && sizeof(BlockQ5_1) == 24 && sizeof(BlockIQ4_NL) == 18, "no padding");
 _Static_assert(sizeof(BlockQ2_K) == 84 && sizeof(BlockQ3_K) == 110 && sizeof(BlockQ4_K) == 144, "no padding");

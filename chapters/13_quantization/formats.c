@@ -22,6 +22,10 @@ static const QuantType formats[] = {
     {"Q5_K", 13, 256, sizeof(BlockQ5_K), MULTIPLIED(q5_k)},
     {"Q6_K", 14, 256, sizeof(BlockQ6_K), MULTIPLIED(q6_k)},
     {"IQ4_NL", 20, 32, sizeof(BlockIQ4_NL), READ(iq4_nl)},
+    {"IQ3_S", 21, 256, sizeof(BlockIQ3_S), READ(iq3_s)},
+    {"IQ4_XS", 23, 256, sizeof(BlockIQ4_XS), READ(iq4_xs)},
+    {"TQ1_0", 34, 256, sizeof(BlockTQ1_0), READ(tq1_0)},
+    {"TQ2_0", 35, 256, sizeof(BlockTQ2_0), READ(tq2_0)},
 };
 
 const QuantType *format_at(int index) {

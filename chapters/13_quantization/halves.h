@@ -13,6 +13,9 @@ static inline void require_blocks(int n, int numbers) {
 
 static inline float fp16_to_fp32(GgmlHalf bytes) { return f16_to_float(half_bits(bytes)); }
 
+/* The levels of IQ4_NL and IQ4_XS: denser around zero, where most weights are. */
+extern const int8_t iq4_levels[16];
+
 static inline int low(uint8_t byte) { return byte & 15; }
 static inline int high(uint8_t byte) { return byte >> 4; }
 

@@ -204,16 +204,16 @@ void dequantize_q5_1(int rows, int n, float out[restrict rows][n], const void *b
         }
 }
 
+const int8_t iq4_levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                               1,    13,   25,  38,  53,  69,  89,  113};
+
 void dequantize_iq4_nl(int rows, int n, float out[restrict rows][n], const void *blocks) {
-    /* Denser around zero, where most weights are. */
-    static const int8_t levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                      1,    13,   25,  38,  53,  69,  89,  113};
     const BlockIQ4_NL *block = blocks;
     require_blocks(n, BLOCK);
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < n; i += BLOCK, block++) {
             float d = fp16_to_fp32(block->d);
-            for (int j = 0; j < BLOCK; j++) out[r][i + j] = d * levels[nibble(block->q, j)];
+            for (int j = 0; j < BLOCK; j++) out[r][i + j] = d * iq4_levels[nibble(block->q, j)];
         }
 }
 

@@ -47,6 +47,10 @@ void dequantize_q4_k(int rows, int n, float out[restrict rows][n], const void *b
 void dequantize_q5_k(int rows, int n, float out[restrict rows][n], const void *blocks);
 void dequantize_q6_k(int rows, int n, float out[restrict rows][n], const void *blocks);
 void dequantize_iq4_nl(int rows, int n, float out[restrict rows][n], const void *blocks);
+void dequantize_iq4_xs(int rows, int n, float out[restrict rows][n], const void *blocks);
+void dequantize_iq3_s(int rows, int n, float out[restrict rows][n], const void *blocks);
+void dequantize_tq1_0(int rows, int n, float out[restrict rows][n], const void *blocks);
+void dequantize_tq2_0(int rows, int n, float out[restrict rows][n], const void *blocks);
 
 /* The inner product of a row of weights and a row of activations in q8_0, both n long: whole
  * numbers within a block, the blocks' sums in double. It is what the dequantized rows would give.

@@ -115,6 +115,10 @@ static void add_all(Plan *plan, const Model *model) {
         plan->factors = rope_factors(c);
         add(plan, row(plan->factors, c->D / 2), 0, "rope_freqs.weight");
     }
+    if (c->rope.rope_type == ROPE_LONGROPE) {
+        add(plan, row(c->rope.short_factor, c->D / 2), 0, "rope_factors_short.weight");
+        add(plan, row(c->rope.long_factor, c->D / 2), 0, "rope_factors_long.weight");
+    }
     for (int l = 0; l < c->L; l++) {
         const Layer *layer = &model->layers[l];
         int C = c->C, queries = c->H * c->D, keys = c->KV * c->D;
@@ -132,16 +136,42 @@ static void add_all(Plan *plan, const Model *model) {
     if (!c->tie_word_embeddings) add(plan, model->lm_head, 0, "output.weight");
 }
 
+/* What attention is sharpened by: for longrope all of it, for YaRN what comes on top of its own. */
+static float attention_factor(const Config *c) {
+    const RopeParameters own = {.rope_type = ROPE_YARN,
+                                .rope_theta = c->rope.rope_theta,
+                                .factor = c->rope.factor,
+                                .original_max_position_embeddings = 1};
+    float unused[c->D / 2], all = rope_frequencies(c->D, unused, &c->rope, 1);
+    return c->rope.rope_type == ROPE_LONGROPE ? all : all / rope_frequencies(c->D, unused, &own, 1);
+}
+
+/* How RoPE is scaled, where no factor for each pair says it. */
+static void add_scaling(GgufPairs *pairs, const Config *c) {
+    static const char *const scalings[] = {
+        [ROPE_LINEAR] = "linear", [ROPE_YARN] = "yarn", [ROPE_LONGROPE] = "longrope"};
+    const RopeParameters *rope = &c->rope;
+    const RopeType type = rope->rope_type;
+    if (type != ROPE_LINEAR && type != ROPE_YARN && type != ROPE_LONGROPE) return;
+    gguf_add_text(pairs, "llama.rope.scaling.type", scalings[type]);
+    gguf_add_f32(pairs, "llama.rope.scaling.factor", (float)rope->factor);
+    if (type == ROPE_LINEAR) return;
+    gguf_add_u32(pairs, "llama.rope.scaling.original_context_length",
+                 (uint32_t)rope->original_max_position_embeddings);
+    float sharper = attention_factor(c);
+    if (type == ROPE_LONGROPE || sharper != 1)
+        gguf_add_f32(pairs, "llama.rope.scaling.attn_factor", sharper);
+    if (rope->beta_fast)
+        gguf_add_f32(pairs, "llama.rope.scaling.yarn_beta_fast", (float)rope->beta_fast);
+    if (rope->beta_slow)
+        gguf_add_f32(pairs, "llama.rope.scaling.yarn_beta_slow", (float)rope->beta_slow);
+}
+
 static void add_config(GgufPairs *pairs, const Config *c, uint32_t file_type) {
-    static const char *const scalings[] = {[ROPE_LINEAR] = "linear", [ROPE_YARN] = "yarn"};
     const RopeParameters *rope = &c->rope;
     if (rope->rope_type == ROPE_DYNAMIC) fail("dynamic scaling of RoPE: GGUF has no words for it");
-    if (rope->rope_type == ROPE_LONGROPE)
-        fail("longrope, with factors for short texts and for long ones: it is not written here");
-    if (rope->rope_type == ROPE_YARN &&
-        (rope->attention_factor || rope->mscale || rope->mscale_all_dim || rope->keep_fractions))
-        fail("YaRN with an attention_factor, mscale or fractions of its own: GGUF has no words for "
-             "it");
+    if (rope->rope_type == ROPE_YARN && rope->keep_fractions)
+        fail("YaRN with fractions of pairs: GGUF has no words for it");
     gguf_add_text(pairs, "general.architecture", "llama");
     gguf_add_u32(pairs, "general.quantization_version", 2);
     gguf_add_u32(pairs, "general.file_type", file_type);
@@ -157,16 +187,7 @@ static void add_config(GgufPairs *pairs, const Config *c, uint32_t file_type) {
     gguf_add_u32(pairs, "llama.vocab_size", (uint32_t)c->V);
     gguf_add_u32(pairs, "llama.rope.dimension_count", (uint32_t)c->D);
     gguf_add_f32(pairs, "llama.rope.freq_base", (float)rope->rope_theta);
-    if (rope->rope_type != ROPE_LINEAR && rope->rope_type != ROPE_YARN) return;
-    gguf_add_text(pairs, "llama.rope.scaling.type", scalings[rope->rope_type]);
-    gguf_add_f32(pairs, "llama.rope.scaling.factor", (float)rope->factor);
-    if (rope->rope_type != ROPE_YARN) return;
-    gguf_add_u32(pairs, "llama.rope.scaling.original_context_length",
-                 (uint32_t)rope->original_max_position_embeddings);
-    if (rope->beta_fast)
-        gguf_add_f32(pairs, "llama.rope.scaling.yarn_beta_fast", (float)rope->beta_fast);
-    if (rope->beta_slow)
-        gguf_add_f32(pairs, "llama.rope.scaling.yarn_beta_slow", (float)rope->beta_slow);
+    add_scaling(pairs, c);
 }
 
 /* Adds the chat template. */

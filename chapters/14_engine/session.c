@@ -21,8 +21,18 @@ static const Kernels *kernels_for(const Args *args) {
     return args->exact ? &exact_kernels : &fast_kernels;
 }
 
-/* The tokenizer is in the model's folder, in the .gguf, or beside the .bin. An option overrides the
- * model's generation_config.json. */
+/* The tokenizer is in the model's folder, in the .gguf, or beside the .bin. Ids go without one. */
+static Tokenizer *open_tokenizer(const Args *args, const char *path, const Model *model) {
+    if (args->ids && !args->tokenizer && !model_has_tokenizer(path)) {
+        if (args->stops[0]) fail("--stop: %s has no tokenizer, so its tokens have no text", path);
+        return tokenizer_without_tokens();
+    }
+    Tokenizer *tokenizer = tokenizer_of_model(path, args->tokenizer);
+    check_vocabularies(model, tokenizer, !args->quiet);
+    return tokenizer;
+}
+
+/* An option overrides the model's generation_config.json. */
 Llama llama_open(const Args *args) {
     const char *path = or_default(args->model, bundled);
     Llama llama = {.args = args, .settings = args_settings(args)};
@@ -30,8 +40,7 @@ Llama llama_open(const Args *args) {
     llama.kernels = kernels_for(args);
     llama.path = model_directory(path);
     llama.tokenizer_path = model_directory(or_default(args->tokenizer, path));
-    llama.tokenizer = tokenizer_of_model(path, args->tokenizer);
-    check_vocabularies(&llama.model, llama.tokenizer, !args->quiet);
+    llama.tokenizer = open_tokenizer(args, path, &llama.model);
     generation_config_read(llama.path, &llama.settings.sampling, &llama.model.config);
     add_chatml_end(&llama.model.config, llama.tokenizer);
     llama.settings.sampling = args_sampling(args, llama.settings.sampling);

@@ -100,21 +100,33 @@ static Head head_new(int T, int D) {
                   room + 5 * numbers + rows};
 }
 
-static float dot(int n, const float a[n], const float b[n]) {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int i = 0; i < n; i++) sum += (double)a[i] * b[i];
-    return (float)sum;
+/* out . dout of WIDE queries, added up as multiply() adds up dp: where all values that a query sees
+ * are alike, out is that value, and dp - common is 0 and not what two ways to round leave. Adam
+ * would make whole steps of that. */
+static void find_common(int T, int H, int h, int first, int width, int D, float common[WIDE],
+                        const float out[T][H][D], const float dout_turned[width][WIDE]) {
+    float rows[WIDE][width] __attribute__((aligned(64))),
+        turned[width][WIDE] __attribute__((aligned(64)));
+    memset(rows, 0, sizeof rows);
+    for (int t = 0; t < min_int(WIDE, T - first); t++)
+        memcpy(rows[t], out[first + t][h], sizeof **out);
+    transpose(WIDE, width, turned, (const void *)rows);
+    Vector sum[2] = {0};
+    for (int i = 0; i < width; i++)
+        for (int n = 0; n < 2; n++)
+            sum[n] += *(const Vector *)&turned[i][n * LANES] *
+                      *(const Vector *)&dout_turned[i][n * LANES];
+    memcpy(common, sum, sizeof sum);
 }
 
 static void head_fill(Head *head, int H, int h, const float q[head->T][H][head->D],
                       const float dout[head->T][H][head->D], const float out[head->T][H][head->D],
                       const float lse[head->T][H]) {
     int D = head->D, width = head->width, rows = head->sets * WIDE;
-    float(*to_q)[width] = (void *)head->q, (*to_dout)[width] = (void *)head->dout,
-    scale = (float)(1 / sqrt(D));
-    float(*q_turned)[width][WIDE] = (void *)head->q_turned,
-    (*dout_turned)[width][WIDE] = (void *)head->dout_turned;
+    float (*to_q)[width] = (void *)head->q, (*to_dout)[width] = (void *)head->dout,
+          scale = (float)(1 / sqrt(D));
+    float (*q_turned)[width][WIDE] = (void *)head->q_turned,
+          (*dout_turned)[width][WIDE] = (void *)head->dout_turned;
     memset(to_q, 0, (size_t)rows * sizeof *to_q);
     memset(to_dout, 0, (size_t)rows * sizeof *to_dout);
     memset(head->dq_turned, 0, (size_t)rows * sizeof *to_q);
@@ -123,11 +135,12 @@ static void head_fill(Head *head, int H, int h, const float q[head->T][H][head->
         for (int i = 0; i < D && there; i++) to_q[t][i] = q[t][h][i] * scale;
         if (there) memcpy(to_dout[t], dout[t][h], sizeof dout[t][h]);
         head->lse[t] = there ? lse[t][h] : 0;
-        head->common[t] = there ? dot(D, out[t][h], dout[t][h]) : 0;
     }
     for (int n = 0; n < head->sets; n++) {
         transpose(WIDE, width, q_turned[n], (const void *)to_q[n * WIDE]);
         transpose(WIDE, width, dout_turned[n], (const void *)to_dout[n * WIDE]);
+        find_common(head->T, H, h, n * WIDE, width, D, head->common + n * WIDE, out,
+                    (const void *)dout_turned[n]);
     }
 }
 
@@ -135,7 +148,7 @@ static void head_fill(Head *head, int H, int h, const float q[head->T][H][head->
  * room. */
 static void head_empty(Head *head, int H, int h, float dq[restrict head->T][H][head->D]) {
     int width = head->width;
-    float(*rows)[width] = (void *)head->q, (*turned)[width][WIDE] = (void *)head->dq_turned;
+    float (*rows)[width] = (void *)head->q, (*turned)[width][WIDE] = (void *)head->dq_turned;
     float scale = (float)(1 / sqrt(head->D));
     for (int n = 0; n < head->sets; n++)
         transpose(width, WIDE, (void *)rows[n * WIDE], (const void *)turned[n]);
@@ -160,7 +173,7 @@ static Tile tile_new(int width) {
 
 static void tile_fill(Tile *tile, int first, int T, int KV, int D, int g, int width,
                       const float k[T][KV][D], const float v[T][KV][D]) {
-    float(*to_k)[width] = (void *)tile->k, (*to_v)[width] = (void *)tile->v;
+    float (*to_k)[width] = (void *)tile->k, (*to_v)[width] = (void *)tile->v;
     memset(tile->k, 0, 4 * KEYS * sizeof *to_k);
     tile->first = first;
     for (int s = 0; s < min_int(KEYS, T - first); s++) {
@@ -171,7 +184,7 @@ static void tile_fill(Tile *tile, int first, int T, int KV, int D, int g, int wi
 
 static void tile_empty(const Tile *tile, int T, int KV, int D, int g, int width,
                        float dk[restrict T][KV][D], float dv[restrict T][KV][D]) {
-    const float(*from_k)[width] = (void *)tile->dk, (*from_v)[width] = (void *)tile->dv;
+    const float (*from_k)[width] = (void *)tile->dk, (*from_v)[width] = (void *)tile->dv;
     for (int s = 0; s < min_int(KEYS, T - tile->first); s++)
         for (int i = 0; i < D; i++) {
             dk[tile->first + s][g][i] += from_k[s][i];

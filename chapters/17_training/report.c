@@ -109,8 +109,19 @@ static const char *line_text(char text[static 160], const Report *r, const Row *
     return text;
 }
 
+/* Nothing is seen of a step before its end: so where even a machine that only multiplied would need
+ * long for it, that is said before. */
 void report_waits(const Report *r, int step) {
-    char text[160];
+    enum { LONG = 10 };
+    const double slow = 1e10; /* operations a second: no machine here is slower */
+    char text[160], least[32];
+    double time = r->operations / slow;
+    if (time > LONG) time = r->operations / fma_peak(thread_count());
+    if (time > LONG && step < r->steps)
+        printf("a step reads %.0f tokens, and takes %s or more here: a smaller --batch-size is "
+               "seen sooner\n",
+               r->tokens, time_text(least, time));
+    fflush(stdout);
     snprintf(text, sizeof text, "step %d of %d at work   a step reads %.0f tokens", step + 1,
              r->steps, r->tokens);
     if (step < r->steps) progress_bar((size_t)step, (size_t)r->steps, "%-90s", text);

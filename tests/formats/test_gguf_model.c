@@ -2,13 +2,18 @@
  * what it says then, or is refused with one line that names it; and a tokenizer that is written
  * into such a file is the same when it is read again. */
 #include "09_decoder/model.h"
+#include "10_tokenizer/tokenizer_internal.h"
+#include "14_engine/formats/gguf_model.h"
 #include "14_engine/formats/model_open_any.h"
+#include "14_engine/tokenizers/regex.h"
 #include "14_engine/tokenizers/tokenizer_any.h"
 #include "14_engine/tokenizers/tokenizer_formats.h"
 #include "common/gguf.h"
+#include "common/safetensors.h"
 #include "tests/program.h"
 #include "tests/refused.h"
 
+#include <jansson.h>
 #include <math.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -16,7 +21,8 @@
 
 static const char plain[] = GOLDEN "gguf/plain.gguf", mixed[] = GOLDEN "gguf/mixed.gguf";
 static const char bytes[] = GOLDEN "tokenizers/byte_level.gguf",
-                  pieces[] = GOLDEN "tokenizers/user_defined.gguf";
+                  pieces[] = GOLDEN "tokenizers/user_defined.gguf",
+                  split[] = GOLDEN "foreign_tokenizers/split.gguf";
 
 /* ---------------------------------------------------------- a good file, with something changed */
 
@@ -29,6 +35,7 @@ typedef struct {
     const char *text;
 } Change;
 
+#define KEY "tokenizer.ggml."
 #define GONE(key) {key, GOES, 0, NULL}
 #define WHOLE(key, number) {key, WHOLE_NUMBER, number, NULL}
 #define REAL(key, number) {key, REAL_NUMBER, number, NULL}
@@ -120,7 +127,11 @@ static void what_no_model_says_is_refused(void **state) {
         {{GONE("general.architecture")}, "not a Llama"},
         {{TEXT("general.architecture", "falcon")}, "not a Llama"},
         {{GONE("general.architecture"), WHOLE("split.count", 3)},
-         "it is one of a model's 3 parts: join them"},
+         "its name must end in -00001-of-00003.gguf"},
+        {{WHOLE("split.count", 3), WHOLE("split.no", 2)},
+         "it is part 3 of a model's 3: name the first"},
+        {{REAL("split.count", 1.5)}, "split.count is 1.5, which cannot be"},
+        {{WHOLE("split.tensors.count", 99)}, "its parts have 12 tensors, and it says 99"},
         {{TEXT("general.architecture", "lläma")}, "not a Llama"},
         {{LIST("general.architecture")}, "not a Llama"},
         {{WHOLE("general.architecture", 1)}, "not a Llama"},
@@ -150,7 +161,10 @@ static void what_no_model_says_is_refused(void **state) {
         {{REAL("llama.attention.layer_norm_rms_epsilon", 0)}, "layer_norm_rms_epsilon is 0"},
         {{REAL("llama.rope.freq_base", 0)}, "llama.rope.freq_base is 0"},
         {{REAL("llama.rope.freq_base", 1)}, "llama.rope.freq_base is 1"},
-        {{TEXT("llama.rope.scaling.type", "longrope")}, "must be none, linear or yarn"},
+        {{TEXT("llama.rope.scaling.type", "dynamic")}, "must be none, linear, yarn or longrope"},
+        {{TEXT("llama.rope.scaling.type", "longrope")}, "rope_factors_short.weight is missing"},
+        {{TEXT("llama.rope.scaling.type", "yarn"), REAL("llama.rope.scaling.yarn_ext_factor", 0)},
+         "yarn_ext_factor: YaRN is known here where it is 1"},
         {{TEXT("llama.rope.scaling.type", "yarn"),
           WHOLE("llama.rope.scaling.original_context_length", 0)},
          "original_context_length is 0"},
@@ -212,6 +226,128 @@ static void what_a_model_says_counts(void **state) {
                 c.rope.attention_factor == 0); /* YaRN's own */
     c = config_with(6, yarn);
     assert_true(fabs(c.rope.attention_factor - 0.5 * (0.1 * log(8) + 1)) < 1e-12);
+    c = config_with(4, (const Change[]){TEXT("llama.rope.scaling.type", "yarn"),
+                                        REAL("llama.rope.scaling.factor", 8),
+                                        REAL("llama.rope.scaling.yarn_ext_factor", 1),
+                                        REAL("llama.rope.scaling.yarn_attn_factor", 1.25)});
+    assert_true(c.rope.attention_factor == 1.25); /* all of it */
+}
+
+/* ------------------------------------------------------------------ types that few files have */
+
+/* Bit for bit what the package gguf reads: tests/golden/13_gguf.py. */
+static void rare_types_are_the_packages(void **state) {
+    (void)state;
+    Gguf file = gguf_open(GOLDEN "gguf/rare.gguf");
+    SafeTensors right = safetensors_open(GOLDEN "gguf/rare.safetensors");
+    int seen = 0;
+    for (size_t i = 0; i < file.tensor_count; i++) {
+        const Tensor *rows = safetensors_find(&right, AT("rows/%s", file.tensors[i].name));
+        if (!rows) continue;
+        Tensor tensor = gguf_as_tensor(&file.tensors[i]);
+        float numbers[4 * 256];
+        assert_int_equal(rows->shape[0] * rows->shape[1], 4 * 256);
+        tensor_dequantize_row(&tensor, 0, 4 * 256, numbers);
+        assert_memory_equal(numbers, rows->data, sizeof numbers);
+        seen |= 1 << (file.tensors[i].type % 32);
+    }
+    assert_int_equal(seen, 1 << GGUF_TYPE_IQ4_XS | 1 << GGUF_TYPE_IQ3_S |
+                               1 << GGUF_TYPE_TQ1_0 % 32 | 1 << GGUF_TYPE_TQ2_0 % 32);
+    safetensors_close(&right);
+    gguf_close(&file);
+}
+
+/* ------------------------------------------------------------------ a model in parts */
+
+/* Part `part` of `count` of a model, with every count-th of its tensors. */
+static void write_part(const Gguf *whole, int part, int count, int said) {
+    GgufTensor some[whole->tensor_count];
+    size_t tensors = 0;
+    for (size_t i = (size_t)part; i < whole->tensor_count; i += (size_t)count)
+        some[tensors++] = whole->tensors[i];
+    GgufPairs pairs = {0};
+    for (size_t i = 0; part == 0 && i < whole->pair_count; i++)
+        gguf_add_copy(&pairs, &whole->pairs[i]);
+    gguf_add_u32(&pairs, "split.no", (uint32_t)said);
+    gguf_add_u32(&pairs, "split.count", (uint32_t)count);
+    gguf_add_u32(&pairs, "split.tensors.count", (uint32_t)whole->tensor_count);
+    gguf_save(AT("%s/model-%05d-of-%05d.gguf", folder, part + 1, count), pairs.count, pairs.pairs,
+              tensors, some, NULL, NULL);
+    gguf_pairs_free(&pairs);
+}
+
+static void parts_are_read_together(void **state) {
+    (void)state;
+    Gguf whole = gguf_open(mixed);
+    for (int part = 0; part < 3; part++) write_part(&whole, part, 3, part);
+    text(path, "%s/model-00001-of-00003.gguf", folder);
+    Model one = model_open_any(mixed), cut = model_open_any(path);
+    assert_int_equal(one.config.V, cut.config.V);
+    assert_int_equal(one.config.tie_word_embeddings, cut.config.tie_word_embeddings);
+    assert_int_equal(one.config.rope.rope_type, cut.config.rope.rope_type);
+    for (int l = 0; l < one.config.L; l++) {
+        const Layer *a = &one.layers[l], *b = &cut.layers[l];
+        const Tensor *const pairs[][2] = {
+            {&a->q_proj, &b->q_proj},       {&a->k_proj, &b->k_proj},
+            {&a->v_proj, &b->v_proj},       {&a->o_proj, &b->o_proj},
+            {&a->gate_proj, &b->gate_proj}, {&a->up_proj, &b->up_proj},
+            {&a->down_proj, &b->down_proj}};
+        for (size_t i = 0; i < COUNT(pairs); i++)
+            assert_memory_equal(pairs[i][0]->data, pairs[i][1]->data, tensor_bytes(pairs[i][0]));
+    }
+    assert_memory_equal(one.embed_tokens.data, cut.embed_tokens.data,
+                        tensor_bytes(&one.embed_tokens));
+    model_close(&one);
+    model_close(&cut);
+
+    write_part(&whole, 1, 3, 2);
+    assert_refused(open_model, "it does not say that it is part 2 of 3");
+    write_part(&whole, 0, 3, 0);
+    unlink(AT("%s/model-00002-of-00003.gguf", folder));
+    assert_refused(open_model, "model-00002-of-00003.gguf: it is not there: fetch all 3 parts");
+    text(path, "%s/model-00003-of-00003.gguf", folder);
+    assert_refused(open_model, "it is part 3 of a model's 3: name the first");
+    gguf_close(&whole);
+}
+
+/* A tensor that two parts have. */
+static void parts_belong_together(void **state) {
+    (void)state;
+    Gguf whole = gguf_open(mixed);
+    write_part(&whole, 0, 2, 0);
+    write_part(&whole, 1, 2, 1);
+    text(path, "%s/model-00001-of-00002.gguf", folder);
+    GgufPairs pairs = {0};
+    gguf_add_u32(&pairs, "split.no", 1);
+    gguf_add_u32(&pairs, "split.count", 2);
+    gguf_save(AT("%s/model-00002-of-00002.gguf", folder), pairs.count, pairs.pairs,
+              whole.tensor_count / 2, whole.tensors, NULL, NULL);
+    assert_refused(open_model, "two of its parts have the tensor");
+    gguf_pairs_free(&pairs);
+    gguf_close(&whole);
+}
+
+/* A file may say of no token, or of the wrong one, that it ends a turn: llama.cpp knows its name.
+ */
+static void a_turn_ends_by_its_name(void **state) {
+    (void)state;
+    static const GgufText names[] = {{1, "a"}, {10, "<|eot_id|>"}, {4, "</s>"}};
+    GgufPairs pairs = {0};
+    Gguf good = gguf_open(plain);
+    for (size_t i = 0; i < good.pair_count; i++) gguf_add_copy(&pairs, &good.pairs[i]);
+    gguf_add_texts(&pairs, KEY "tokens", 3, names);
+    gguf_add_u32(&pairs, KEY "eos_token_id", 2);
+    gguf_add_u32(&pairs, KEY "eom_token_id", 0);
+    gguf_save(text(path, "%s/ends.gguf", folder), pairs.count, pairs.pairs, good.tensor_count,
+              good.tensors, NULL, NULL);
+    gguf_pairs_free(&pairs);
+    gguf_close(&good);
+    Model model = model_open_any(path);
+    assert_int_equal(model.config.eos_count, 3);
+    assert_int_equal(model.config.eos[0], 2);
+    assert_int_equal(model.config.eos[1], 0);
+    assert_int_equal(model.config.eos[2], 1);
+    model_close(&model);
 }
 
 /* ------------------------------------------------------------------ a model's tensors */
@@ -281,8 +417,6 @@ static void tensors_have_their_names_and_shapes(void **state) {
 
 /* ------------------------------------------------------------------ a tokenizer */
 
-#define KEY "tokenizer.ggml."
-
 static void what_no_tokenizer_says_is_refused(void **state) {
     (void)state;
     static char longest[8002]; /* more than the letters of any token */
@@ -297,33 +431,37 @@ static void what_no_tokenizer_says_is_refused(void **state) {
         {bytes, WHOLE(KEY "model", 1), "there is no tokenizer in it"},
         {bytes, TEXT(KEY "model", "bert"), "its tokenizer is \"bert\""},
         {bytes, TEXT(KEY "model", longest), "a Llama's is llama or gpt2"},
-        {bytes, TEXT(KEY "pre", "qwen2"), "\"qwen2\""},
+        {bytes, TEXT(KEY "pre", "kimi-k2"), "splits text as \"kimi-k2\" does"},
+        {bytes, TEXT(KEY "pre", "smollm gpt-2"), "splits text as \"smollm gpt-2\" does"},
+        {bytes, TEXT(KEY "pre", longest), "splits text as \"aaaa"},
         {bytes, GONE(KEY "tokens"), KEY "tokens is missing"},
         {bytes, TEXT(KEY "tokens", "a"), KEY "tokens is missing, or no list"},
         {bytes, LIST(KEY "tokens"), KEY "tokens is missing, or no list"},
-        {bytes, ELEMENT(KEY "tokens", 5, ""), "token 5 is empty"},
-        {bytes, ELEMENT(KEY "tokens", 5, longest), "token 5 is empty, or too long"},
+        {bytes, ELEMENT(KEY "tokens", 5, longest), "the name of token 5 is too long"},
         {bytes, ELEMENT(KEY "tokens", 5, "0"), "token 5 has a NUL in it"},
-        {bytes, ELEMENT(KEY "tokens", 5, "!"), "token 5 is there twice"},
+        {bytes, ELEMENT(KEY "tokens", 5, "!"), "\"!\", is there twice"},
         {bytes, ELEMENT(KEY "tokens", 5, "羊"), "not written in the byte-level alphabet"},
         {bytes, SHORTER(KEY "token_type"), "has 602 elements for 603 tokens"},
         {bytes, ELEMENT(KEY "token_type", 5, "0"), "token 5 is of no known type: 0"},
         {bytes, ELEMENT(KEY "token_type", 5, "7"), "token 5 is of no known type: 7"},
         {bytes, GONE(KEY "merges"), KEY "merges is missing"},
-        {bytes, ELEMENT(KEY "merges", 3, "ab"), "merge 3 is not of two tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, " a"), "merge 3 is not of two tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, "a "), "merge 3 is not of two tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, "羊 a"), "merge 3 is not of two tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, "a 羊"), "merge 3 is not of two tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, "zqzq a"), "merge 3 is not of two tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, "a zqzq"), "merge 3 is not of two tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, "z q"), "merge 3 is not of two tokens that make a third"},
-        {bytes, ELEMENT(KEY "merges", 3, "Ġ t"), "merge 3 is there twice"},
+        {bytes, ELEMENT(KEY "merges", 3, "ab"), "merge 3 is no pair of tokens"},
+        {bytes, ELEMENT(KEY "merges", 3, " a"), "merge 3 speaks of \"\", which is no token"},
+        {bytes, ELEMENT(KEY "merges", 3, "a "), "merge 3 speaks of \"\", which is no token"},
+        {bytes, ELEMENT(KEY "merges", 3, "羊 a"), "merge 3 speaks of \"羊\", which is no token"},
+        {bytes, ELEMENT(KEY "merges", 3, "a 羊"), "merge 3 speaks of \"羊\", which is no token"},
+        {bytes, ELEMENT(KEY "merges", 3, "zqzq a"),
+         "merge 3 speaks of \"zqzq\", which is no token"},
+        {bytes, ELEMENT(KEY "merges", 3, "a zqzq"),
+         "merge 3 speaks of \"zqzq\", which is no token"},
+        {bytes, ELEMENT(KEY "merges", 3, "z q"), "merge 3 speaks of \"zq\", which is no token"},
+        {bytes, ELEMENT(KEY "merges", 3, "Ġ t"), "merge 3, of \"Ġ\" and \"t\", is there twice"},
         {bytes, WHOLE(KEY "bos_token_id", 603), "bos_token_id is 603, of 603 tokens"},
         {bytes, REAL(KEY "bos_token_id", -2), "bos_token_id is -2, of 603 tokens"},
         {bytes, TEXT(KEY "bos_token_id", "600"), "bos_token_id is no number"},
         {bytes, LIST(KEY "eos_token_id"), "eos_token_id is no number"},
-        {pieces, GONE(KEY "scores"), KEY "scores is missing"},
+        {pieces, GONE(KEY "scores"), "neither scores nor merges"},
+        {pieces, TEXT(KEY "scores", "0"), KEY "scores is missing, or no list"},
         {pieces, SHORTER(KEY "scores"), "has 579 elements for 580 tokens"},
         {pieces, ELEMENT(KEY "scores", 9, "n"), "the score of token 9 is no number"},
     };
@@ -416,14 +554,205 @@ static void a_tokenizer_is_read_as_it_was_written(void **state) {
     tokenizer_close(to_write);
 }
 
+/* ------------------------------------------------------------------ how a text is split */
+
+static json_t *golden_json(const char *name) {
+    json_t *json = json_load_file(AT(GOLDEN "%s", name), JSON_ALLOW_NUL, NULL);
+    assert_non_null(json);
+    return json;
+}
+
+static void assert_ids(const char *name, const Tokenizer *t, const json_t *text, bool special,
+                       const json_t *right) {
+    size_t count;
+    int *ids =
+        tokenizer_encode(t, json_string_length(text), json_string_value(text), special, &count);
+    bool same = count == json_array_size(right);
+    for (size_t i = 0; same && i < count; i++)
+        same = ids[i] == json_integer_value(json_array_get(right, i));
+    if (!same) fail_msg("%s: \"%s\" has other ids", name, json_string_value(text));
+    free(ids);
+}
+
+/* The ids of each text, and those with special tokens where they are others. */
+static void assert_all_ids(const char *name, const Tokenizer *t, const json_t *texts,
+                           const json_t *answers) {
+    const json_t *ids = json_object_get(answers, "ids"),
+                 *special = json_object_get(answers, "special");
+    assert_true(json_array_size(texts) > 40);
+    for (size_t i = 0; i < json_array_size(texts); i++) {
+        const json_t *other = json_array_get(special, i);
+        assert_ids(name, t, json_array_get(texts, i), false, json_array_get(ids, i));
+        if (!json_is_null(other)) assert_ids(name, t, json_array_get(texts, i), true, other);
+    }
+}
+
+/* Each name of a split, and the ids that tokenizers gives the same vocabulary. */
+static void every_split_is_the_librarys(void **state) {
+    (void)state;
+    if (!has_regex) skip();
+    json_t *json = golden_json("foreign_tokenizers/splits.json");
+    const json_t *texts = json_object_get(json, "texts"), *answers;
+    const char *names;
+    json_object_foreach(json_object_get(json, "splits"), names, answers) {
+        char all[PATH], *rest = text(all, "%s", names), *name;
+        while ((name = strsep(&rest, " "))) {
+            Tokenizer *t = tokenizer_with(split, &(const Change)TEXT(KEY "pre", name));
+            assert_all_ids(name, t, texts, answers);
+            tokenizer_close(t);
+        }
+    }
+    json_decref(json);
+}
+
+/* Old files do not say how: a note tells what they are taken for. */
+static void a_split_may_be_missing(void **state) {
+    (void)state;
+    if (!has_regex) skip();
+    json_t *json = golden_json("foreign_tokenizers/splits.json");
+    Tokenizer *t = tokenizer_open_any(split);
+    assert_all_ids("no pre", t, json_object_get(json, "texts"),
+                   json_object_get(json_object_get(json, "splits"), "default"));
+    tokenizer_close(t);
+    json_decref(json);
+    to_write = tokenizer_open_any(bytes);
+    t = tokenizer_with(bytes, &(const Change)GONE(KEY "pre"));
+    assert_same_tokens("Llama 3 without pre", to_write, t);
+    tokenizer_close(t);
+    tokenizer_close(to_write);
+}
+
+/* ------------------------------------------------------------------ what else files leave out */
+
+/* The same file with one thing changed is the same tokenizer. */
+static void assert_same_without(const char *from, size_t count, const Change changes[]) {
+    to_write = tokenizer_open_any(from);
+    write_changed(from, count, changes);
+    Tokenizer *t = tokenizer_open_any(path);
+    assert_same_tokens(changes->key, to_write, t);
+    tokenizer_close(t);
+    tokenizer_close(to_write);
+}
+
+/* Names and ids tell which tokens are no text. */
+static void types_may_be_missing(void **state) {
+    (void)state;
+    if (!has_regex) skip();
+    assert_same_without(bytes, 1, &(const Change)GONE(KEY "token_type"));
+    to_write = tokenizer_open_any(GOLDEN "tokenizers/sentencepiece");
+    write_it();
+    tokenizer_close(to_write);
+    char from[PATH];
+    assert_same_without(text(from, "%s", path), 1, &(const Change)GONE(KEY "token_type"));
+    Tokenizer *t = tokenizer_with(split, &(const Change)GONE(KEY "token_type"));
+    assert_true(tokenizer_special(t, "<|im_end|>") >= 0);
+    assert_int_equal(tokens_of(t, "  \n  "), 1); /* it is not spelled in the alphabet */
+    assert_int_equal(tokenizer_special(t, "<tool>"), -1);
+    tokenizer_close(t);
+    t = tokenizer_with(split, &(const Change)ELEMENT(KEY "token_type", 2, "1"));
+    assert_int_equal(tokenizer_special(t, "<|im_end|>"), 2); /* though it is called a word */
+    tokenizer_close(t);
+    t = tokenizer_with(split, &(const Change)ELEMENT(KEY "tokens", 1, ""));
+    assert_int_equal(tokenizer_special(t, "[EMPTY_1]"), 1);
+    tokenizer_close(t);
+}
+
+static void add_merges_of(GgufPairs *pairs, const char *name) {
+    json_t *json = golden_json(name);
+    const json_t *list = json_object_get(json_object_get(json, "model"), "merges");
+    const size_t count = json_array_size(list);
+    GgufText *texts = calloc(count, sizeof *texts);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *merge = json_array_get(list, i);
+        const char *whole = json_is_string(merge)
+                                ? json_string_value(merge)
+                                : AT("%s %s", json_string_value(json_array_get(merge, 0)),
+                                     json_string_value(json_array_get(merge, 1)));
+        texts[i] = (GgufText){strlen(whole), strdup(whole)};
+    }
+    gguf_add_texts(pairs, KEY "merges", count, texts);
+    for (size_t i = 0; i < count; i++) free((char *)texts[i].letters);
+    free(texts);
+    json_decref(json);
+}
+
+/* Then the merges say what merges first; and scores that are all alike say nothing. */
+static void scores_may_be_missing(void **state) {
+    (void)state;
+    char from[PATH];
+    GgufPairs pairs = {0};
+    to_write = tokenizer_open_any(GOLDEN "tokenizers/prepend");
+    to_write->has_added = false; /* no text below has any of them */
+    gguf_tokenizer_pairs(to_write, &pairs);
+    tokenizer_close(to_write);
+    add_merges_of(&pairs, "tokenizers/prepend/tokenizer.json");
+    text(from, "%s/merges.gguf", folder);
+    gguf_save(from, pairs.count, pairs.pairs, 0, NULL, NULL, NULL);
+    gguf_pairs_free(&pairs);
+    assert_same_without(from, 1, &(const Change)GONE(KEY "scores"));
+    assert_same_without(from, 1, &(const Change)GONE(KEY "merges"));
+
+    Gguf good = gguf_open(from);
+    const GgufPair *scores = gguf_pair(&good, KEY "scores");
+    int32_t *whole = calloc(scores->count, sizeof *whole);
+    const Change gone[] = {GONE(KEY "scores"), GONE(KEY "merges")};
+    for (int i = 0; i < 3; i++) { /* whole scores; none, and merges; none */
+        for (size_t k = 0; k < scores->count; k++)
+            whole[k] = i == 0 ? (int32_t)gguf_number(scores, k) : -1000;
+        pairs = change_pairs(&good, i == 2 ? 2 : 1, gone);
+        gguf_add_u32s(&pairs, KEY "scores", GGUF_I32, scores->count, (const uint32_t *)whole);
+        gguf_save(text(path, "%s/whole.gguf", folder), pairs.count, pairs.pairs, 0, NULL, NULL,
+                  NULL);
+        gguf_pairs_free(&pairs);
+        if (i == 2) assert_refused(open_tokenizer, "neither scores nor merges");
+        else
+            assert_same_without(text((char[PATH]){0}, "%s", path), 1,
+                                &(const Change)WHOLE(KEY "no such key", 1));
+    }
+    free(whole);
+    gguf_close(&good);
+}
+
+/* A file may say that SentencePiece rewrites characters, and removes spaces. */
+static void texts_are_normalized(void **state) {
+    (void)state;
+    json_t *json = golden_json("foreign_tokenizers/expected.json");
+    const json_t *answers = json_object_get(json, "mapped");
+    GgufPairs pairs = {0};
+    to_write = tokenizer_open_any(GOLDEN "tokenizers/mapped");
+    to_write->hooks.normalize = NULL; /* which is not written */
+    gguf_tokenizer_pairs(to_write, &pairs);
+    gguf_add_bool(&pairs, KEY "remove_extra_whitespaces", true);
+    gguf_add_copy(&pairs, &(GgufPair){KEY "precompiled_charsmap", GGUF_U8, true,
+                                      to_write->charsmap_length, (const void *)to_write->charsmap});
+    gguf_save(text(path, "%s/mapped.gguf", folder), pairs.count, pairs.pairs, 0, NULL, NULL, NULL);
+    gguf_pairs_free(&pairs);
+    tokenizer_close(to_write);
+    Tokenizer *t = tokenizer_open_any(path);
+    assert_all_ids("mapped", t, json_object_get(answers, "texts"), answers);
+    tokenizer_close(t);
+    json_decref(json);
+    write_changed(pieces, 1, &(const Change)TEXT(KEY "precompiled_charsmap", "abc"));
+    assert_refused(open_tokenizer, "precompiled_charsmap is no list of bytes");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_no_model_says_is_refused),
         cmocka_unit_test(what_a_model_says_counts),
+        cmocka_unit_test(rare_types_are_the_packages),
+        cmocka_unit_test(parts_are_read_together),
+        cmocka_unit_test(parts_belong_together),
+        cmocka_unit_test(a_turn_ends_by_its_name),
         cmocka_unit_test(tensors_have_their_names_and_shapes),
         cmocka_unit_test(what_no_tokenizer_says_is_refused),
         cmocka_unit_test(what_a_tokenizer_says_counts),
         cmocka_unit_test(a_tokenizer_is_read_as_it_was_written),
+        cmocka_unit_test(every_split_is_the_librarys),
+        cmocka_unit_test(a_split_may_be_missing),
+        cmocka_unit_test(types_may_be_missing),
+        cmocka_unit_test(scores_may_be_missing),
+        cmocka_unit_test(texts_are_normalized),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -124,6 +124,15 @@ static void every_part_is_jinjas(void **state) {
         {"{% if false %}{{ 1 2 }}{% set 3 %}{% for %}{% endfor %}{{ 'a\\x' }}{% elif true %}x{% "
          "endif %}",
          "x"},
+        {"{% set found = messages | selectattr('role', '==', 'system') %}{{ not found }}"
+         "{{ found is iterable }}{{ found == [] }}{% for m in found %}{% else %}none{% endfor %}"
+         "{{ not messages | rejectattr('role', '==', 'user') | list }}"
+         "{{ (messages | selectattr('role', '==', 'user') | first).content }}"
+         "{{ namespace(a=1) is mapping }}",
+         "FalseTrueFalsenoneFalse Hello! False"},
+        {"{{ 3 | safe ~ 'a' }}{{ (4 | safe) is string }}"
+         "{% if (1 if 2 else 0) %}{{ 3 is odd or true }}{{ 'a' if 3 is odd else 'b' }}{% endif %}",
+         "3aTrueTruea"},
         {"{{ a_1 is defined }}{{ _x is defined }}{{ 10 }}", "FalseFalse10"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -200,6 +209,22 @@ static void what_is_unknown_or_wrong_is_named(void **state) {
         {"{% macro f(a b) %}{% endmacro %}{{ f() }}", "\")\" should stand at \"b) %}{% endmacro"},
         {"{% for x in [] %}{% else %}", "a for without its endfor"},
         {"{% if false %}{% else %}", "an if without its end"},
+        {"{{ messages | selectattr('role', '==', 'user') | length }}",
+         "the filter length is not known here, or not of this"},
+        {"{% set s = messages | selectattr('role', '==', 'user') %}{{ s | first is defined }}"
+         "{% for m in s %}{% endfor %}",
+         "what selectattr or rejectattr found can be used once"},
+        {"{{ (messages | selectattr('role', '==', 'user'))[0] }}", "[…] of what is no list"},
+        {"{{ namespace(a=1).get('a') }}", ".get(…) is not known here"},
+        {"{{ namespace(a=1) is iterable }}", "is a loop or a namespace a sequence?"},
+        {"{{ [1] | safe }}", "a list or an object is to be printed"},
+        {"{{ 1 is number is true }}", "behind a test \"is true }}\" cannot stand"},
+        {"{{ 1 is number in [true] }}", "behind a test \"in [true] }}\" cannot stand"},
+        {"{{ 4 is even['a'] }}", "behind a test \"['a'] }}\" cannot stand"},
+        {"{{ 1 is defined if true }}", "behind a test \"if true }}\" cannot stand"},
+        {"{{ 'a' | trim.b }}", "a name with a point in it"},
+        {"{% if 1 if 2 else 3 %}{% endif %}", "\"%}\" should stand at \"if 2 else 3"},
+        {"{% if 0 %}{% elif 1 if 2 else 3 %}{% endif %}", "\"%}\" should stand at \"if 2 else 3"},
         {"{{ 'a' | }}", "a name should stand at \"}}\""},
         {"{{ 'a' is }}", "a name should stand at \"}}\""},
         {"{% " FORTY_LETTERS "_and_more %}", "{% " FORTY_LETTERS " %} is not known here"},

@@ -241,6 +241,8 @@ static void good_configurations_are_read(void **state) {
         c = config_read(config);
         assert_int_equal(c.dtype, dtypes[i].dtype);
     }
+    write_config(path, "llama3", "\"silu\"", "\"swish\"");
+    assert_int_equal(config_read(config).C, 32);
     for (size_t i = 0; i < COUNT(windows); i++) {
         write_config(path, "llama3", windows[i].from, windows[i].to);
         c = config_read(config);
@@ -388,7 +390,7 @@ static void folders_around_a_model_are_named(void **state) {
 static void tensors_of_other_names_get_one_line(void **state) {
     (void)state;
     Weights weights = open_weights("llama1");
-    char(*names)[96] = xmalloc(weights.count * sizeof *names);
+    char (*names)[96] = xmalloc(weights.count * sizeof *names);
     for (size_t i = 0; i < weights.count; i++) {
         snprintf(names[i], sizeof *names, "language_model.%s", weights.tensors[i].name);
         weights.tensors[i].name = names[i];
@@ -484,7 +486,7 @@ static double time_to_refuse(int layers, size_t strange) {
     Weights weights = open_weights("llama1");
     size_t count = 0, most = strange + weights.count * (size_t)layers;
     Tensor *tensors = xmalloc(most * sizeof *tensors);
-    char(*names)[64] = xmalloc(most * sizeof *names);
+    char (*names)[64] = xmalloc(most * sizeof *names);
     for (size_t i = 0; i < strange; i++, count++) {
         snprintf(names[count], sizeof *names, "strange.%zu", i);
         tensors[count] =

@@ -5,6 +5,7 @@
 
 Each vocabulary is trained here, on the texts of 10_tokenizer.py, to be small and to have what the folders of some models have:
 their normalizers, pre-tokenizers, decoders and added tokens. expected.json holds the ids of some texts, and the text of some ids.
+split.gguf has a vocabulary for every way to split a text that GGUF files name, and splits.json what each of them makes of texts.
 """
 import importlib
 import importlib.metadata
@@ -62,7 +63,7 @@ NORMALIZED = [*named("[INST]", "<A>", normalized=True), *named("<sep>", normaliz
 LLAMA = [*named("<unk>", "<s>", "</s>", special=True)]
 
 
-def train(size, normalizer=None, pre_tokenizer=None, decoder=None, special=(), more=(), initial=(), **model):
+def train(size, normalizer=None, pre_tokenizer=None, decoder=None, special=(), more=(), initial=(), corpus=golden.CORPUS, **model):
     """`special` are in the model's vocabulary, `more` behind it."""
     tokenizer = Tokenizer(models.BPE(**model))
     if normalizer:
@@ -73,7 +74,7 @@ def train(size, normalizer=None, pre_tokenizer=None, decoder=None, special=(), m
         tokenizer.decoder = decoder
     trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=list(special), initial_alphabet=list(initial), show_progress=False,
                                   limit_alphabet=400)
-    tokenizer.train_from_iterator(golden.CORPUS, trainer)
+    tokenizer.train_from_iterator(corpus, trainer)
     for token in more:
         (tokenizer.add_special_tokens if token.special else tokenizer.add_tokens)([token])
     return tokenizer
@@ -152,6 +153,86 @@ def vocabularies():
     yield "bloom", byte_level(420, split(r" ?[^(\s|[.,!?…。，、।۔،])]+", "isolated"), pre_tokenizers.Digits(individual_digits=True), more=FLAGGED)
     yield "merged", byte_level(400, split(r"\s+", "merged_with_next"), split(r"[.,!?]", "merged_with_previous"), split(r"\d+", "contiguous"),
                                split("'", "removed"), normalizer=normalizers.NFD())
+    yield "blanks", byte_level(380, use_regex=True, more=named("\n", "\t", " \n", lstrip=True, rstrip=True))
+
+
+# --- GGUF files --------------------------------------------------------------------------------------------------
+
+ENDINGS, WORD, LINES = "(?i:'s|'t|'re|'ve|'m|'ll|'d)", r"[^\r\n\p{L}\p{N}]?\p{L}+", r"\s*[\r\n]+|\s+(?!\S)|\s+"
+SIGNS = r" ?[^\s\p{L}\p{N}]+[\r\n]*"
+CJK = "[一-龥ࠀ-一가-\ud7ff]+"
+CASED = ("A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-\u1f15\u1f18-\u1f1d\u1f20-\u1f45\u1f48-\u1f4d\u1f50-\u1f57"
+         "\u1f59\u1f5b\u1f5d\u1f5f-\u1f7d\u1f80-\u1fb4\u1fb6-\u1fbc\u1fbe\u1fc2-\u1fc4\u1fc6-\u1fcc\u1fd0-\u1fd3\u1fd6-\u1fdb\u1fe0-\u1fec\u1ff2-\u1ff4\u1ff6-\u1ffc"
+         "\u2102\u2107\u210a-\u2113\u2115\u2119-\u211d\u2124\u2126\u2128\u212a-\u212d\u212f-\u2134\u2139\u213c-\u213f\u2145-\u2149\u214eↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿ"
+         "ﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃")
+
+
+def isolated(*patterns):
+    return [split(pattern, "isolated") for pattern in patterns]
+
+
+def gguf_splits():
+    """tokenizer.ggml.pre -> the steps of a tokenizer.json before ByteLevel, whether that has GPT-2's pattern, and ignore_merges. Of names
+    that mean the same, all; each model's own tokenizer.json has these steps, or llama.cpp documents them."""
+    digits = pre_tokenizers.Digits(individual_digits=True)
+    gpt2 = split(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", "isolated")
+    llama3 = isolated(golden.PATTERN)
+    tekken = O200K.replace(f"{ENDINGS}?", "").replace(r"\p{N}{1,3}", r"\p{N}")
+    return {
+        "llama-bpe llama3 llama-v3 falcon3 pixtral midm-2.0 smaug-bpe": (llama3, False, True),
+        "dbrx": (llama3, False, False),
+        "gpt-2 mpt olmo jais trillion exaone4": ([], True, False),
+        "smollm starcoder refact command-r codeshell minerva-7b": ([digits], True, False),
+        "default": ([*isolated(r"[\p{P}$+<=>^~|]+"), gpt2, *isolated(r"\p{N}+", "[0-9][0-9][0-9]")], False, False),
+        "falcon": ([*isolated(r"[\p{P}$+<=>^~|`]+"), gpt2, *isolated("[0-9][0-9][0-9]")], False, False),
+        "qwen2 stablelm2 megrez": (isolated(rf"{ENDINGS}|{WORD}|\p{{N}}|{SIGNS}|{LINES}"), False, False),
+        "deepseek-llm": (isolated("[\r\n]", rf"\s?[{CASED}]+", r"\s?[!-/:-~！-／：-～‘-‟　-。]+", r"\s+$", CJK, r"\p{N}+"), False, False),
+        "deepseek-coder": ([*isolated("[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", CJK), digits], False, False),
+        "deepseek-v3 hunyuan-dense": (isolated(r"\p{N}{1,3}", "[一-龥\u3040-ゟ゠-ヿ]+", r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|"""
+                                               + LINES), False, False),
+        "tekken": (isolated(tekken), False, True),
+        "gpt-4o llama4": (isolated(O200K), False, False),
+        "seed-coder": (isolated(rf"{ENDINGS}|{WORD}|\p{{N}}{{1}}| ?[^\s\p{{L}}\p{{N}}\r\n]+|{LINES}"), False, False),
+        "minicpm5": (isolated(r"\p{N}{1,3}", rf"{ENDINGS}|{WORD}|\p{{N}}+|{SIGNS}|{LINES}"), False, True),
+        "bloom poro-chat gpt3-finnish": (isolated(r" ?[^(\s|[.,!?…。，、।۔،])]+"), False, False),
+        "viking": ([*isolated(r" ?[^(\s|[.,!?…。，、।۔،])]+"), digits], False, False),
+    }
+
+
+# What some of the splits cut and others do not.
+CUT = ["camelCase", "HTMLParser", "aB", "Ab", "AB", "ab", "x's", "x'S", "x'LL", "'ll", "don't", "//\n", "/\n", "/", ".\n", ")\n", "\r\n", "\n", "\n\n", "  ", "   ", "\t", " ", "1", "12", "123",
+       "1234", "12345678", "$", "$1", "+1", "=", "<", "`x`", "`", "(x", ")", ".a", " .b", ",", "!", "…", "—x", "“", "e\u0301", "a\u0301b", "\u0301", "、", "。", "我", "们的", "ひ", "カナ", "가",
+       "나다", "ΑΒ", "Αβ", "ὀδός", "ж", "Жук", "ǅa", "ʰ", "ª", "א", "ابت", "ไทย", "²", "½", "٣", "Ⅷ", "€", "^", "|", "~", "_a", "a_b", "😀", "\u00a0", "\u3000", "the", " of", "Mia", "\u2126", "\u1f7d", "K"]
+
+
+def cut_text(chance, parts=CUT):
+    return "".join(chance.choice(parts) * (1 if chance.random() < 0.9 else chance.randint(2, 5)) for _ in range(chance.randint(1, 16)))
+
+
+def gguf_vocabulary(lonely=True):
+    """A vocabulary whose tokens do not stop where any of these splits does: any difference in the splits is one in the ids. To some of
+    its tokens no merges lead."""
+    chance = random.Random(13)
+    special, more = named("<|endoftext|>", "<|im_start|>", "<|im_end|>", special=True), named("<tool>", "  \n  ")
+    tokenizer = byte_level(2600, split(r"[\s\S]{1,7}", "isolated"), special=special, more=more, corpus=[cut_text(chance) for _ in range(6000)])
+    settings = json.loads(tokenizer.to_str())
+    settings["model"]["merges"] = [merge for i, merge in enumerate(settings["model"]["merges"]) if i % 5 or not lonely]
+    return Tokenizer.from_str(json.dumps(settings))
+
+
+def with_split(tokenizer, steps, use_regex, ignore_merges):
+    settings = json.loads(tokenizer.to_str())
+    settings["model"]["ignore_merges"] = ignore_merges
+    steps = pre_tokenizers.Sequence([*steps, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=use_regex)])
+    return after_training(Tokenizer.from_str(json.dumps(settings)), steps)
+
+
+def gguf_pairs(tokenizer):
+    """What a GGUF file says of the tokenizer, but for how it splits text."""
+    settings, added = json.loads(tokenizer.to_str()), tokenizer.get_added_tokens_decoder()
+    names = [tokenizer.id_to_token(i) for i in range(tokenizer.get_vocab_size())]
+    return dict(token_list=names, token_types=[1 if i not in added else 3 if added[i].special else 4 for i in range(len(names))],
+                token_merges=[" ".join(merge) for merge in settings["model"]["merges"]], eos_token_id=names.index("<|im_end|>"))
 
 
 # --- The file ----------------------------------------------------------------------------------------------------
@@ -168,6 +249,14 @@ def answers(tokenizer, texts, lists):
 def decode(tokenizer, ids):
     """As ours does: at byte level special tokens are their names."""
     return tokenizer.decode(ids, skip_special_tokens=not isinstance(tokenizer.decoder, decoders.ByteLevel))
+
+
+def in_gguf_files(chance):
+    """A GGUF file without a name for its split; and what each name makes of texts."""
+    tokenizer = gguf_vocabulary()
+    texts = ["", *(cut_text(chance, [*CUT, "<tool>", "  \n  ", "<|im_end|>"]) for _ in range(40)), *(difficult(chance) for _ in range(20))]
+    splits = {names: answers(with_split(tokenizer, *steps), texts, []) for names, steps in gguf_splits().items()}
+    return {"split.gguf": golden.gguf_file(tokenizer_model="gpt2", **gguf_pairs(tokenizer)), "splits.json": golden.compact({"texts": texts, "splits": splits})}
 
 
 def beside_a_model(chance):
@@ -197,11 +286,12 @@ def compute():
     for name, tokenizer in vocabularies():
         settings = json.loads(tokenizer.to_str())
         size = len(tokenizer.get_vocab())
-        texts = ["", *(difficult(chance) for _ in range(40))]
+        texts = ["", *(["\n\n", "a\n \t\nb", "\n\n\n"] if name == "blanks" else []), *(difficult(chance) for _ in range(40))]
         lists = [[chance.randrange(size) for _ in range(chance.randint(1, 12))] for _ in range(12)]
         files[f"{name}.json"] = golden.compact(settings)
         forms = any(word in json.dumps(settings["normalizer"]) for word in ("NF", "Lowercase"))
         expected[name] = {"normal_forms": forms, "texts": texts} | answers(tokenizer, texts, lists)
+    files |= in_gguf_files(random.Random(14))
     expected["beside_a_model"], expected["mapped"] = beside_a_model(chance), with_a_character_map(chance)
     return files | {"expected.json": golden.compact(expected)}
 

@@ -6,7 +6,8 @@ that the package takes their blocks for.
 
 NAME.safetensors holds what expected.safetensors of chapter 9's models does: see 09_decoder.py. The matrices of `mixed` have
 each another type, as real files mix them; blocks of the K-quants, which the package only reads, are drawn byte by byte.
-Rows of queries and keys lie as llama.cpp's converter permutes them, and `mixed` has a factor for each pair of RoPE.
+Rows of queries and keys lie as llama.cpp's converter permutes them, and `mixed` has a factor for each pair of RoPE. `rare` has
+the types that few files have, and the numbers of the first rows of each.
 """
 import importlib
 import sys
@@ -34,15 +35,19 @@ CASES = {
                       Type.Q8_0, Type.F16, Type.BF16, Type.Q5_1, Type.Q4_0, Type.Q5_0, Type.IQ4_NL], True, True),
     "plain": (SIZES | dict(hidden_size=64, intermediate_size=96, num_hidden_layers=1, rope_theta=1e4),
               [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0], False, False),
+    "rare": (SIZES | dict(num_hidden_layers=1), [Type.IQ4_XS, Type.IQ3_S, Type.TQ1_0, Type.TQ2_0, Type.F16, Type.IQ4_XS, Type.F16, Type.IQ3_S], True, False),
 }
+RARE = (Type.IQ4_XS, Type.IQ3_S, Type.TQ1_0, Type.TQ2_0)
+DRAWN = (Type.Q2_K, Type.Q3_K, Type.Q4_K, Type.Q5_K, Type.Q6_K, Type.IQ4_NL, Type.IQ4_XS, Type.IQ3_S)
 
 
 def random_blocks(random, kind, rows, n):
     """Blocks of any bytes, whose float16 scales are small, so that no number is."""
     numbers, size = gguf.GGML_QUANT_SIZES[kind]
     blocks = random.integers(0, 256, (rows, n // numbers, size), dtype=np.uint8)
-    halves = {Type.Q2_K: (80, 82), Type.Q3_K: (108,), Type.Q4_K: (0, 2), Type.Q5_K: (0, 2), Type.Q6_K: (208,), Type.IQ4_NL: (0,)}[kind]
-    large = {Type.Q2_K: 0.02, Type.Q3_K: 0.0004, Type.Q4_K: 0.0002, Type.Q5_K: 0.0001, Type.Q6_K: 0.00004, Type.IQ4_NL: 0.0015}[kind]
+    halves = {Type.Q2_K: (80, 82), Type.Q3_K: (108,), Type.Q4_K: (0, 2), Type.Q5_K: (0, 2), Type.Q6_K: (208,)}.get(kind, (0,))
+    large = {Type.Q2_K: 0.02, Type.Q3_K: 0.0004, Type.Q4_K: 0.0002, Type.Q5_K: 0.0001, Type.Q6_K: 0.00004, Type.IQ4_NL: 0.0015, Type.IQ4_XS: 0.00005,
+             Type.IQ3_S: 0.0005}[kind]
     for at in halves:
         scales = (large * (1 + random.random(blocks.shape[:2]))).astype(np.float16)
         blocks[:, :, at : at + 2] = scales[:, :, None].view(np.uint8)
@@ -52,7 +57,7 @@ def random_blocks(random, kind, rows, n):
 def matrix(name, key, kind, rows, n):
     """What the file holds, and the numbers that it stands for."""
     random = np.random.default_rng(list(f"13_gguf {name} {key}".encode()))
-    if kind in (Type.Q2_K, Type.Q3_K, Type.Q4_K, Type.Q5_K, Type.Q6_K, Type.IQ4_NL):
+    if kind in DRAWN:
         data = random_blocks(random, kind, rows, n)
     else:
         drawn = (random.standard_normal((rows, n)) / (2 if "embd" in key else n**0.5)).astype(np.float32)
@@ -158,7 +163,8 @@ def compute(name, path):
     single, double = (decoder.stages(open_model(name, weights, factors, dtype), ids) for dtype in (torch.float32, torch.float64))
     metadata = {"model": name, "torch": torch.__version__.split("+")[0], "transformers": transformers.__version__,
                 "numpy": np.__version__, "gguf": "0.19.0", "source": "transformers LlamaForCausalLM on dequantized weights"}
-    return {"ids": ids.int()} | single | {f"{stage}/float64": tensor for stage, tensor in double.items()}, metadata
+    rows = {f"rows/{key}": torch.from_numpy(quants.dequantize(data[:4], kind).astype(np.float32)) for key, data, kind in tensors if kind in RARE}
+    return {"ids": ids.int()} | rows | single | {f"{stage}/float64": tensor for stage, tensor in double.items()}, metadata
 
 
 def difference(name, path, tensors, metadata):
@@ -170,8 +176,8 @@ def difference(name, path, tensors, metadata):
         return "other metadata or tensors"
     for stage in tensors:
         got, right = theirs[stage], tensors[stage]
-        if stage == "ids" and raw(got) != raw(right):
-            return "other ids"
+        if (stage == "ids" or stage.startswith("rows/")) and raw(got) != raw(right):
+            return f"other {stage}"
         if stage.endswith("/float64") and distance(got, right) > 1e-12 * 2**24:
             return f"{stage}: {distance(got, right):.3g} ulps apart"
         truth = tensors.get(f"{stage}/float64")

@@ -26,7 +26,7 @@
 enum { FOLDERS = 9 };
 static const char *const models[] = {"llama1",   "llama2_70b", "llama3",    "llama31",
                                      "llama32",  "yarn",       "dynamic",   "biases",
-                                     "longrope", "mixed.gguf", "plain.gguf"};
+                                     "longrope", "mixed.gguf", "plain.gguf", "rare.gguf"};
 
 static const Kernels
     *kernels; /* those that the decoder is made of: the state that a test begins with */

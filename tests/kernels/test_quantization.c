@@ -120,7 +120,11 @@ static void formats_have_the_numbers_of_files(void **state) {
                                       {.name = "Q4_K", .type = 12, .numbers = 256, .bytes = 144},
                                       {.name = "Q5_K", .type = 13, .numbers = 256, .bytes = 176},
                                       {.name = "Q6_K", .type = 14, .numbers = 256, .bytes = 210},
-                                      {.name = "IQ4_NL", .type = 20, .numbers = 32, .bytes = 18}};
+                                      {.name = "IQ4_NL", .type = 20, .numbers = 32, .bytes = 18},
+                                      {.name = "IQ3_S", .type = 21, .numbers = 256, .bytes = 110},
+                                      {.name = "IQ4_XS", .type = 23, .numbers = 256, .bytes = 136},
+                                      {.name = "TQ1_0", .type = 34, .numbers = 256, .bytes = 54},
+                                      {.name = "TQ2_0", .type = 35, .numbers = 256, .bytes = 66}};
     enum { FORMATS = sizeof files / sizeof *files };
     for (int f = 0; f < FORMATS; f++) {
         const QuantType *ours = format_named(files[f].name);
@@ -222,7 +226,8 @@ static Tensor random_weight(const QuantType *format, int in, int out, Random *ra
     size_t count = (size_t)(in / format->numbers) * (size_t)out, bytes = (size_t)format->bytes;
     bool two = format->type == 3 || format->type == 7 || format->type == 10 || format->type == 12 ||
                format->type == 13;
-    bool behind = format->type == 10 || format->type == 11 || format->type == 14;
+    bool behind = format->type == 10 || format->type == 11 || format->type == 14 ||
+                  format->type == 34 || format->type == 35;
     char *blocks = xmalloc(count * bytes);
     for (size_t i = 0; i < count * bytes; i++) blocks[i] = (char)random_bits(random);
     for (size_t b = 0; b < count; b++)
@@ -300,7 +305,10 @@ static void try_products(const QuantType *format, bool exactly, int rows, int in
 }
 
 static bool is_widened(const QuantType *format) {
-    return format->type == 10 || format->type == 11 || format->type == 20;
+    static const int types[] = {10, 11, 20, 21, 23, 34, 35};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (format->type == types[i]) return true;
+    return false;
 }
 
 static void products_are_exact_but_for_the_last_sums(void **state) {

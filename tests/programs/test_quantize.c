@@ -83,8 +83,16 @@ static void without_a_loss_it_is_the_same_model(void **state) {
     model_with("linear", "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 4.0},");
     model_with("yarn", "\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4.0, "
                        "\"original_max_position_embeddings\": 128},");
+#define FACTORS "1.0, 1.1, 1.2, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5, 6, 6.5, 7"
+#define LONGROPE(context)                                                                          \
+    "\"rope_scaling\": {\"rope_type\": \"longrope\", "                                             \
+    "\"original_max_position_embeddings\": " context ", \"short_factor\": [1.0, " FACTORS          \
+    "], \"long_factor\": [" FACTORS ", 8]},"
+    model_with("short", LONGROPE("256"));
+    model_with("long", LONGROPE("2")); /* which the text is longer than */
     model_with_biases("biases");
-    static const char *const names[] = {"plain", "llama3", "linear", "yarn", "biases"};
+    static const char *const names[] = {"plain", "llama3", "linear", "yarn",
+                                        "short", "long",   "biases"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_int_equal(run("%s %s.gguf --type bf16", names[i], names[i]), 0);
         assert_same_model(names[i], AT("%s.gguf", names[i]));

@@ -148,6 +148,47 @@ static void a_hundred_steps_are_pytorch_s(void **state) {
 
 /* ------------------------------------------------------------------ killed, and resumed */
 
+/* Nothing is seen of a step before its end. */
+static void a_long_step_is_announced(void **state) {
+    (void)state;
+    static const char *const batches[] = {"20000", "2"};
+    for (int i = 0; i < 2; i++) {
+        run("timeout -s KILL 20 '" BUILD "/train' --model '" STORIES "' --data '" GOLDEN
+            "/run/words.safetensors':1:20000 --batch-size %s --steps 2 --out long >told 2>&1 & "
+            "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 1; "
+            "grep -q 'a step\\|step 2 of 2   loss' told && break; done; kill -9 $!; rm -rf long; "
+            "cat told",
+            batches[i]);
+        assert_non_null(strstr(said, AT("2 steps of %s sequences of 512 tokens", batches[i])));
+        assert_int_equal(strstr(said, "or more here: a smaller --batch-size") != NULL, i == 0);
+    }
+}
+
+/* Sequences of two tokens: the only query whose answer counts sees one key, and softmax has no
+ * slope. Where rounding left some, Adam would make whole steps of it. */
+static void one_key_teaches_nothing(void **state) {
+    (void)state;
+    write_tokens("two.safetensors", (const int[]){2, 2, 2, 2, 2, 2, 0});
+    assert_int_equal(run("'" BUILD "/train' --model '" GOLDEN "/models/llama1' --data "
+                         "two.safetensors:1:100 --seq-len 2 --batch-size 4 --steps 9 --seed 5 "
+                         "--weight-decay 0 --lr 0.001 --out two"),
+                     0);
+    SafeTensors before = safetensors_open(GOLDEN "/models/llama1/model.safetensors"),
+                after = safetensors_open(AT("%s/two/model.safetensors", folder));
+    static const char *const names[] = {"q_proj", "k_proj", "v_proj"};
+    for (int i = 0; i < 3; i++) {
+        const char *name = AT("model.layers.1.self_attn.%s.weight", names[i]);
+        const Tensor *one = safetensors_find(&before, name), *two = safetensors_find(&after, name);
+        float *old = tensor_to_float(one), *new = tensor_to_float(two);
+        size_t bytes = tensor_count(one) * sizeof(float);
+        assert_int_equal(memcmp(old, new, bytes) != 0, i == 2); /* values do learn */
+        free(old);
+        free(new);
+    }
+    safetensors_close(&before);
+    safetensors_close(&after);
+}
+
 static void assert_same_file(const char *one, const char *other) {
     size_t size, other_size;
     char *bytes = file_read(AT("%s/%s", folder, one), &size),
@@ -977,6 +1018,8 @@ static void a_folder_has_one_run_at_a_time(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hundred_steps_are_pytorch_s),
+        cmocka_unit_test(a_long_step_is_announced),
+        cmocka_unit_test(one_key_teaches_nothing),
         cmocka_unit_test(killed_at_any_moment_it_gives_the_same_bits),
         cmocka_unit_test(a_model_in_bf16_is_half_as_large),
         cmocka_unit_test(what_is_only_looked_at_changes_nothing),

@@ -207,7 +207,7 @@ static Value call_of_text(Jinja *j, String string, String name, const Arguments 
 Value jinja_call_method(Jinja *j, Value value, String name, const Arguments *a) {
     Value result = {0};
     jinja_work(j, value.kind == STRING ? value.string.length : 0);
-    if (value.kind == MAP && jinja_is(name, "get")) {
+    if (value.kind == MAP && !value.map->by_identity && jinja_is(name, "get")) {
         result = jinja_get(j, value.map, text_argument(j, a, 0));
         if (result.kind != UNDEFINED) return result;
         return a->count > 1 ? a->values[1] : jinja_number_value(NONE, 0);
@@ -232,25 +232,27 @@ static Value length(Jinja *, Value value, const Arguments *) {
 }
 
 static Value join(Jinja *j, Value value, const Arguments *a) {
-    if (value.kind != LIST) return (Value){0};
-    return join_with(j, value.list, a->count ? text_argument(j, a, 0) : (String){0});
+    const List *items = jinja_items(j, value);
+    if (!items) return (Value){0};
+    return join_with(j, items, a->count ? text_argument(j, a, 0) : (String){0});
 }
 
 /* The items whose attribute equals a value, or those of which it does not. */
 static Value select_by(Jinja *j, Value value, const Arguments *a, bool wanted) {
-    if (!jinja_true(value)) return jinja_list_value(jinja_list(j, 0));
-    if (value.kind != LIST || a->count != 3 ||
+    static const List none = {0};
+    const List *items = jinja_true(value) ? jinja_items(j, value) : &none;
+    if (!items || a->count != 3 ||
         !(jinja_is(text_argument(j, a, 1), "equalto") || jinja_is(text_argument(j, a, 1), "==")))
         jinja_fail(j, "selectattr and rejectattr are known with \"equalto\" alone");
-    List *list = jinja_list(j, value.list->count);
+    List *list = jinja_list(j, items->count);
     list->count = 0;
-    for (size_t i = 0; i < value.list->count; i++) {
-        Value item = value.list->items[i];
+    for (size_t i = 0; i < items->count; i++) {
+        Value item = items->items[i];
         Value attribute =
             item.kind == MAP ? jinja_get(j, item.map, text_argument(j, a, 0)) : (Value){0};
         if (jinja_equal(j, attribute, a->values[2]) == wanted) list->items[list->count++] = item;
     }
-    return jinja_list_value(list);
+    return (Value){.kind = GENERATOR, .list = list};
 }
 
 /* selectattr("role", "equalto", "user") */
@@ -261,8 +263,14 @@ static Value rejectattr(Jinja *j, Value value, const Arguments *a) {
     return select_by(j, value, a, false);
 }
 
-static Value list(Jinja *, Value value, const Arguments *) {
-    return value.kind == LIST ? value : (Value){0};
+static Value list(Jinja *j, Value value, const Arguments *) {
+    const List *items = jinja_items(j, value);
+    return items ? jinja_list_value(items) : (Value){0};
+}
+
+static Value first(Jinja *j, Value value) {
+    const List *items = jinja_items(j, value);
+    return items->count ? items->items[0] : (Value){0};
 }
 
 static Value string(Jinja *j, Value value, const Arguments *) {
@@ -287,15 +295,15 @@ Value jinja_call_filter(Jinja *j, Value value, String name, const Arguments *a) 
                    {"trim", trim}};
     Value result = {0};
     jinja_work(j, value.kind == STRING ? value.string.length : 0);
-    if (jinja_is(name, "safe")) return value;
+    if (jinja_is(name, "safe")) return value.kind == STRING ? value : string(j, value, a);
     if (jinja_is(name, "default") || jinja_is(name, "d")) {
         const bool counts_false = a->count > 1 && jinja_true(a->values[1]);
         return a->count && (counts_false ? !jinja_true(value) : value.kind == UNDEFINED)
                    ? a->values[0]
                    : value;
     }
-    if (value.kind == LIST && jinja_is(name, "first"))
-        return value.list->count ? value.list->items[0] : result;
+    if ((value.kind == LIST || value.kind == GENERATOR) && jinja_is(name, "first"))
+        return first(j, value);
     if (value.kind == LIST && jinja_is(name, "last"))
         return value.list->count ? value.list->items[value.list->count - 1] : result;
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
@@ -317,7 +325,9 @@ static bool is_odd(Jinja *j, Value value) {
 }
 
 /* An undefined value is an empty sequence, as jinja2 has it. */
-static bool is_sequence(Value value) {
+static bool is_sequence(Jinja *j, Value value) {
+    if (value.kind == MAP && value.map->by_identity)
+        jinja_fail(j, "is a loop or a namespace a sequence? That is not known here");
     return value.kind == LIST || value.kind == STRING || value.kind == MAP ||
            value.kind == UNDEFINED;
 }
@@ -330,8 +340,9 @@ bool jinja_call_test(Jinja *j, Value value, String name, const Arguments *a) {
     if (jinja_is(name, "string")) return value.kind == STRING;
     if (jinja_is(name, "number")) return value.kind == NUMBER || value.kind == BOOLEAN;
     if (jinja_is(name, "boolean")) return value.kind == BOOLEAN;
-    if (jinja_is(name, "mapping")) return value.kind == MAP;
-    if (jinja_is(name, "sequence") || jinja_is(name, "iterable")) return is_sequence(value);
+    if (jinja_is(name, "mapping")) return value.kind == MAP && !value.map->by_identity;
+    if (jinja_is(name, "sequence")) return is_sequence(j, value);
+    if (jinja_is(name, "iterable")) return value.kind == GENERATOR || is_sequence(j, value);
     if (jinja_is(name, "true")) return value.kind == BOOLEAN && value.number;
     if (jinja_is(name, "false")) return value.kind == BOOLEAN && !value.number;
     if (jinja_is(name, "odd")) return is_odd(j, value);

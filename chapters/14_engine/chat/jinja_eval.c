@@ -134,22 +134,23 @@ static Value reversed(Jinja *j, Value value) {
 /* ------------------------------------------------------------------ operators */
 
 static Value arithmetic(Jinja *j, NodeKind operator, Value left, Value right) {
-    const bool is_product = operator== NODE_MULTIPLY || operator== NODE_REMAINDER;
+    const bool is_product = operator == NODE_MULTIPLY || operator == NODE_REMAINDER;
     int64_t result = 0;
     bool overflows = false;
-    if (operator== NODE_ADD && left.kind == STRING && right.kind == STRING)
+    if (operator == NODE_ADD && left.kind == STRING && right.kind == STRING)
         return jinja_text_value(jinja_concatenate(j, left.string, right.string));
     if (left.kind != NUMBER || right.kind != NUMBER ||
-        (operator== NODE_REMAINDER && right.number <= 0))
+        (operator == NODE_REMAINDER && right.number <= 0))
         jinja_fail(j, is_product ? "no numbers to multiply or divide"
                                  : "what is neither two texts nor two numbers is added");
-    if (operator== NODE_MULTIPLY)
+    if (operator == NODE_MULTIPLY)
         overflows = __builtin_mul_overflow(left.number, right.number, &result);
-    if (operator== NODE_ADD) overflows = __builtin_add_overflow(left.number, right.number, &result);
-    if (operator== NODE_SUBTRACT)
+    if (operator == NODE_ADD)
+        overflows = __builtin_add_overflow(left.number, right.number, &result);
+    if (operator == NODE_SUBTRACT)
         overflows = __builtin_sub_overflow(left.number, right.number, &result);
-    if (operator== NODE_REMAINDER) result = left.number % right.number;
-    if (operator== NODE_REMAINDER && result<0)
+    if (operator == NODE_REMAINDER) result = left.number % right.number;
+    if (operator == NODE_REMAINDER && result < 0)
         result += right.number; /* Python's is never negative */
     if (overflows) jinja_fail(j, "too large a number");
     return jinja_number_value(NUMBER, result);
@@ -338,9 +339,8 @@ static void run_for(Jinja *j, const Node *node) {
                *otherwise = body->next;
     Map *outer = j->scope;
     Value value = eval(j, over);
-    if (value.kind != LIST && value.kind != UNDEFINED)
-        jinja_fail(j, "the loop is over what is no list");
-    const List *list = value.kind == LIST ? value.list : jinja_list(j, 0);
+    const List *list = value.kind == UNDEFINED ? jinja_list(j, 0) : jinja_items(j, value);
+    if (!list) jinja_fail(j, "the loop is over what is no list");
     const bool all = condition->kind == NODE_CONSTANT && jinja_true(condition->value);
     if (!all) list = filtered(j, condition, node->name, list);
     for (size_t i = 0; i < list->count; i++) {

@@ -24,7 +24,9 @@ typedef struct {
     const bool *said; /* as in Rendered */
 } String;
 
-typedef enum { UNDEFINED, NONE, BOOLEAN, NUMBER, STRING, LIST, MAP, MACRO } ValueKind;
+/* A GENERATOR is what selectattr finds: true even where that is nothing, without a length, and gone
+ * through once. */
+typedef enum { UNDEFINED, NONE, BOOLEAN, NUMBER, STRING, LIST, GENERATOR, MAP, MACRO } ValueKind;
 
 typedef struct Value {
     ValueKind kind;
@@ -39,6 +41,7 @@ typedef struct Value {
 
 typedef struct List {
     size_t count;
+    bool used; /* of a generator */
     Value items[];
 } List;
 
@@ -99,6 +102,9 @@ Value jinja_text_value(String string);
 Value jinja_number_value(ValueKind kind, int64_t number); /* BOOLEAN, NUMBER, or NONE with 0 */
 Value jinja_list_value(const List *list);
 List *jinja_list(Jinja *j, size_t count);
+
+/* What a filter or a loop goes through, or NULL; a generator is then at its end. */
+const List *jinja_items(Jinja *j, Value value);
 bool jinja_true(Value value);
 bool jinja_equal(Jinja *j, Value left, Value right);
 String jinja_printed(Jinja *j, Value value); /* the value as {{ }} writes it */

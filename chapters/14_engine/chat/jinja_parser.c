@@ -276,11 +276,21 @@ static Node *attribute_or_method(Parser *p) {
     return step;
 }
 
+/* What follows a test is its argument, and jinja2 says so of `is` and `if` as well. */
+static bool takes_argument(const Parser *p) {
+    if (p->error || at(p, "else") || at(p, "or") || at(p, "and")) return false;
+    return p->token.kind == TOKEN_NAME || p->token.kind == TOKEN_STRING ||
+           p->token.kind == TOKEN_NUMBER || at(p, "[") || at(p, "{");
+}
+
 static Node *filter_or_test(Parser *p, NodeKind kind) {
     Node *step = node_new(p, kind);
     if (kind == NODE_TEST && accept(p, "not")) step->kind = NODE_NOT_TEST;
     step->name = accept_name(p);
     if (accept(p, "(")) arguments(p, step);
+    else if (at(p, ".") && !p->error) syntax_error(p, "a name with a point in it");
+    else if (kind == NODE_TEST && takes_argument(p))
+        syntax_error(p, "behind a test \"%.20s\" cannot stand without parentheses", p->token.start);
     return step;
 }
 
@@ -401,6 +411,11 @@ static Node *rest_of_braces(Parser *p, Node *parsed) {
 
 static Node *expression_in_braces(Parser *p) { return rest_of_braces(p, expression(p)); }
 
+/* In an if, "a if b else c" needs parentheses. */
+static Node *condition_in_braces(Parser *p) {
+    return rest_of_braces(p, p->error ? p->error : disjunction(p));
+}
+
 /* Takes the end of the braces. */
 static void close_braces(Parser *p, const char *close) {
     if (p->token.kind != TOKEN_CLOSE)
@@ -427,7 +442,7 @@ static Node *block(Parser *p, const char *end, const char *message) {
 static Node *if_statement(Parser *p) {
     enum { ELIF, ELSE, ENDIF };
     static const char *const words[] = {"elif", "else", "endif"};
-    Node *node = node_new(p, NODE_IF), *condition = expression_in_braces(p);
+    Node *node = node_new(p, NODE_IF), *condition = condition_in_braces(p);
     Children branches = children_of(node);
     for (int end = ELIF; end == ELIF || end == ELSE;) {
         Node *branch = node_new(p, NODE_BRANCH);
@@ -438,7 +453,7 @@ static Node *if_statement(Parser *p) {
         end = statements(p, &children, 3, words);
         if (end < 0) missing_end(p, "an if without its endif");
         else
-            condition = end == ELIF ? expression_in_braces(p)
+            condition = end == ELIF ? condition_in_braces(p)
                                     : constant(p, jinja_number_value(BOOLEAN, true));
     }
     close_braces(p, "%}");

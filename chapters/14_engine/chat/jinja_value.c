@@ -115,8 +115,17 @@ Value jinja_list_value(const List *list) { return (Value){.kind = LIST, .list = 
 
 List *jinja_list(Jinja *j, size_t count) {
     List *list = jinja_allocate(j, sizeof *list + count * sizeof *list->items);
-    list->count = count;
+    *list = (List){.count = count};
     return list;
+}
+
+const List *jinja_items(Jinja *j, Value value) {
+    if (value.kind == LIST) return value.list;
+    if (value.kind != GENERATOR) return NULL;
+    if (value.list->used)
+        jinja_fail(j, "what selectattr or rejectattr found can be used once: | list keeps it");
+    ((List *)value.list)->used = true;
+    return value.list;
 }
 
 bool jinja_true(Value value) {
@@ -126,6 +135,7 @@ bool jinja_true(Value value) {
     case STRING: return value.string.length > 0;
     case LIST: return value.list->count > 0;
     case MAP: return value.map->by_identity || value.map->count > 0;
+    case GENERATOR:
     case MACRO: return true;
     default: return false;
     }
@@ -157,6 +167,7 @@ bool jinja_equal(Jinja *j, Value left, Value right) {
     jinja_nest(j, 1);
     if (left.kind == STRING) equal = same_bytes(left.string, right.string);
     if (left.kind == LIST) equal = lists_equal(j, left.list, right.list);
+    if (left.kind == GENERATOR) equal = left.list == right.list;
     if (left.kind == MAP) equal = maps_equal(j, left.map, right.map);
     if (left.kind == MACRO) equal = left.macro == right.macro;
     jinja_nest(j, -1);

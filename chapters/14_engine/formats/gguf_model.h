@@ -13,6 +13,9 @@
 /* Opens the model of a .gguf, or fail(). */
 Model gguf_model_open(const char *path);
 
+/* Whether a token of this name ends a text, whatever a GGUF file says of it. */
+bool gguf_ends_text(size_t length, const char *name);
+
 /* The same numbers as a tensor of this course; its name and data are those of the file's tensor. */
 Tensor gguf_as_tensor(const GgufTensor *from);
 

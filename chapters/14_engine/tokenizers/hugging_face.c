@@ -267,11 +267,9 @@ static void complete_tokenizer(Tokenizer *t, bool family, const json_t *json, co
     if (id) t->unknown = (int)json_integer_value(id);
 }
 
-Tokenizer *hugging_face_read(const char *path, size_t length, char *bytes) {
-    Tokenizer *t = tokenizer_new(bytes);
-    json_error_t problem;
-    json_t *json = pipeline_of(t)->json = json_read(bytes, length, &problem);
-    if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
+Tokenizer *hugging_face_of(const char *path, json_t *json) {
+    Tokenizer *t = tokenizer_new(NULL);
+    pipeline_of(t)->json = json;
     const json_t *model = json_object_get(json, "model");
     if (!json_is_object(model)) fail("%s: it has no model: is this a tokenizer.json?", path);
     if (!has_values(model, "{\"type\": \"BPE\"}"))
@@ -287,4 +285,12 @@ Tokenizer *hugging_face_read(const char *path, size_t length, char *bytes) {
     complete_tokenizer(t, family, json, model);
     post_processor_read(t, path, json);
     return t;
+}
+
+Tokenizer *hugging_face_read(const char *path, size_t length, char *bytes) {
+    json_error_t problem;
+    json_t *json = json_read(bytes, length, &problem);
+    if (!json) fail("%s: line %d: no valid JSON: %s", path, problem.line, problem.text);
+    free(bytes);
+    return hugging_face_of(path, json);
 }

@@ -61,7 +61,8 @@ static bool stands_alone(size_t length, const char *text, size_t from, size_t to
            !(to < length && has_trait(text + to, &n, RUST_WORD));
 }
 
-/* The blanks that one token takes from its right, the next one does not take from its left. */
+/* The blanks that one token takes from its right, the next one does not take from its left: if it
+ * is a blank itself, and one of these, nothing is left of it. */
 static void find_added(const Pipeline *p, const AddedTokenTrie *wanted, bool special, size_t length,
                        const char *text, Sections *sections) {
     size_t done = 0;
@@ -78,8 +79,12 @@ static void find_added(const Pipeline *p, const AddedTokenTrie *wanted, bool spe
         if ((added->special && !special) ||
             (added->single_word && !stands_alone(length, text, from, to)))
             continue;
-        if (added->lstrip) from = without_blanks(text, from);
         if (added->rstrip) to = behind_blanks(text, to, length);
+        if (added->lstrip) {
+            from = without_blanks(text, from);
+            if (from < done) from = done;
+            if (from >= to) continue;
+        }
         if (done < from) add_section(sections, (Section){done, from, -1});
         add_section(sections, (Section){from, to, added->id});
         done = to;

@@ -11,13 +11,15 @@ struct Charsmap {
     const char *trie;
     size_t length; /* of all texts, each with its NUL */
     const char *texts;
+    char copy[]; /* of the bytes */
 };
 
 /* The length of the trie, the trie, and the texts. */
 Charsmap *charsmap_new(const char *path, bool removes_spaces, size_t length, const char *bytes) {
-    Charsmap *map = xmalloc(sizeof *map);
+    Charsmap *map = xmalloc(sizeof *map + length);
     *map = (Charsmap){.removes_spaces = removes_spaces};
     if (length == 0) return map;
+    bytes = memcpy(map->copy, bytes, length);
     size_t trie = length < 4 ? SIZE_MAX : file_u32(bytes);
     if (trie > length - 4 || trie % 4 != 0 || (trie < length - 4 && bytes[length - 1] != '\0'))
         fail("%s: its character map is no such map: is the file complete?", path);

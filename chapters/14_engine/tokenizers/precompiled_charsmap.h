@@ -9,7 +9,7 @@
 
 typedef struct Charsmap Charsmap;
 
-/* The bytes of a precompiled_charsmap, which stay the caller's, or none. `path` is for messages. */
+/* A copy of the bytes of a precompiled_charsmap, or of none. `path` is for messages. */
 Charsmap *charsmap_new(const char *path, bool removes_spaces, size_t length, const char *bytes);
 void charsmap_free(Charsmap *map);
 

@@ -314,6 +314,8 @@ static char *translate(Reader *r) {
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+const bool has_regex = true;
+
 static void *compile(const char *path, const char *where, const char *expression,
                      const char *spelled, bool by_class) {
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
@@ -370,6 +372,8 @@ static void matcher_free(Search *search) {
 static void code_free(void *code) { pcre2_code_free(code); }
 
 #else
+
+const bool has_regex = false;
 
 static void *compile(const char *path, const char *where, const char *, const char *, bool) {
     fail("%s: %s: this program was built without the library PCRE2, which that needs (apt install "

@@ -13,6 +13,9 @@
 
 typedef struct Regex Regex;
 
+/* False where this program was built without PCRE2: then texts alone are searched for. */
+extern const bool has_regex;
+
 /* `where` and `path` are for messages: what holds the expression. */
 Regex *regex_new(const char *path, const char *where, const char *expression);
 Regex *regex_of_text(const char *text); /* finds that text; the text stays the caller's */

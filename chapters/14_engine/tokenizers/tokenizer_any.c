@@ -73,6 +73,19 @@ char *model_directory(const char *model) {
     return xstrndup(model, slash > model ? (size_t)(slash - model) : 1); /* or it is "/" */
 }
 
+Tokenizer *tokenizer_without_tokens(void) {
+    Tokenizer *tokenizer = tokenizer_new(NULL);
+    vocabulary_sort_names(&tokenizer->vocabulary);
+    return tokenizer;
+}
+
+bool model_has_tokenizer(const char *model) {
+    char *folder = model_directory(model);
+    bool has = file_is_folder(folder) ? has_tokenizer_file(folder) : gguf_has_tokenizer(folder);
+    free(folder);
+    return has;
+}
+
 Tokenizer *tokenizer_of_model(const char *model, const char *named) {
     if (named) return tokenizer_open_any(named);
     char *folder = model_directory(model);

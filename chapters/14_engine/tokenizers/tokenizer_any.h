@@ -34,6 +34,13 @@ bool has_tokenizer_file(const char *folder);
  * the one that contains its weights, or the .gguf itself. The caller frees it. */
 char *model_directory(const char *model);
 
+/* Whether a tokenizer that is known here lies in the model's folder, beside it, or in the .gguf. */
+bool model_has_tokenizer(const char *model);
+
+/* For a model without one, where only ids go in and out: no id has a text, and there are neither
+ * BOS nor EOS. */
+Tokenizer *tokenizer_without_tokens(void);
+
 /* The tokenizer that option --tokenizer names, or if that is NULL, the model's. */
 Tokenizer *tokenizer_of_model(const char *model, const char *named);
 
