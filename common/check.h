@@ -61,4 +61,8 @@ Comparison check(size_t count, size_t row, const float got[count], const float e
 Comparison check_within(double tolerance, size_t count, size_t row, const float got[count],
                         const double truth[count]);
 
+/* The same with a bound for each number: how far it may be from the truth. No ulps are counted. */
+Comparison check_bounds(size_t count, const float got[count], const double truth[count],
+                        const double bound[count]);
+
 #endif
