@@ -35,6 +35,16 @@ static void random_adamw(Call *call, Random *random, Size size) {
     float *v = call_input(call, "v", F32, 1, SHAPE(n));
     for (size_t i = 0; i < n; i++) v[i] = (float)(0.1 + random_uniform(random));
     random_input(call, random, "gradient", 2, SHAPE(steps, n));
+    /* A model has weights of any size, and gradients as small. */
+    float scale = size == SMALL ? (float)pow(10, -3 * random_between(random, 0, 4)) : 1;
+    float *weight = (void *)argument(call, "weight"), *m = (void *)argument(call, "m"),
+          *gradient = (void *)argument(call, "gradient");
+    for (size_t i = 0; i < n; i++) {
+        weight[i] *= scale;
+        m[i] *= scale;
+        v[i] *= scale * scale;
+    }
+    for (size_t i = 0; i < steps * n; i++) gradient[i] *= scale;
     index_input(call, "step", random_between(random, 1, 100));
     scalar_input(call, "rate", 0.01f);
     scalar_input(call, "beta1", 0.9f);

@@ -197,10 +197,11 @@ static void keep_wrong(const Attempt *attempt, const Call *call, const Ours *our
     *attempt->wrong = (Verdict){.golden_case = one, .output = got};
     attempt->wrong->comparison = check_bounds(count, got, truth, ours->bound);
     size_t row = attempt->exact ? 1 : golden_row(one, attempt->subject->kernel->pointwise);
-    for (size_t start = 0; start < count; start += row)
+    for (size_t start = 0; start < count; start += row) {
+        double unit = row_ulp(row, truth + start);
         for (size_t i = start; i < start + row; i++)
-            if (isfinite(ours->bound[i]))
-                most = fmax(most, ours->bound[i] / row_ulp(row, truth + start));
+            if (isfinite(ours->bound[i])) most = fmax(most, ours->bound[i] / unit);
+    }
     attempt->wrong->comparison.reference = (most - CHECK_ULPS) / CHECK_MULTIPLE;
     free(truth);
 }

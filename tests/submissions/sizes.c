@@ -49,19 +49,20 @@ void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H
                      const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]) {
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++) {
-            double sum[256] = {0}, total = 0, most = -INFINITY;
-            for (int s = 0; s <= S - T + t; s++) {
-                double score = 0;
-                for (int i = 0; i < D; i++) score += (double)q[t][h][i] * k[s][h / (H / KV)][i];
-                score /= sqrt(D);
-                double now = score > most ? score : most, old = exp(most - now),
-                       weight = exp(score - now);
-                for (int i = 0; i < D; i++)
-                    sum[i] = sum[i] * old + weight * v[s][h / (H / KV)][i];
-                total = total * old + weight;
-                most = now;
+            double sum[256] = {0}, total = 0, *weight = malloc((size_t)S * sizeof *weight);
+            double most = -INFINITY;
+            int g = h / (H / KV), seen = S - T + t + 1;
+            for (int s = 0; s < seen; s++) {
+                float score = 0;
+                for (int i = 0; i < D; i++) score += q[t][h][i] * k[s][g][i];
+                weight[s] = score / sqrt(D);
+                most = weight[s] > most ? weight[s] : most;
             }
+            for (int s = 0; s < seen; s++) total += weight[s] = exp(weight[s] - most);
+            for (int s = 0; s < seen; s++)
+                for (int i = 0; i < D; i++) sum[i] += weight[s] * v[s][g][i];
             for (int i = 0; i < D; i++) out[t][h][i] = (float)(sum[i] / total);
+            free(weight);
         }
 }
 
