@@ -72,6 +72,7 @@ static void unpack_bpe_merge(Function kernel, const Call *c) {
         out[0][i] = i < count ? (float)symbols[i].id : -1;
         out[1][i] = i < count ? (float)symbols[i].start : -1;
     }
+    vocabulary_free(&vocabulary);
 }
 
 static int *random_ids(Call *call, Random *random, size_t n, int V) {

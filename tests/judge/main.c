@@ -87,7 +87,8 @@ static void check_names(const Golden *golden, const SafeTensors *file, const cha
          path, file->count ? file->tensors[0].name : "nothing", golden->kernel);
 }
 
-static bool judge_outputs(const Kernel *kernel, const char *path, const char *case_name) {
+static bool judge_outputs(const Kernel *kernel, const char *path, const char *case_name,
+                          bool only_given) {
     Golden golden = golden_open(kernel->name);
     Outputs outputs = outputs_open(path);
     Verdict *verdicts = xmalloc((size_t)golden.count * sizeof *verdicts);
@@ -99,13 +100,17 @@ static bool judge_outputs(const Kernel *kernel, const char *path, const char *ca
         check_names(&golden, &outputs.file, path);
         for (int c = 0; c < golden.count; c++) {
             const GoldenCase *one = &golden.cases[c];
+            const Tensor *given = safetensors_find(&outputs.file, one->name);
             if (case_name && strcmp(case_name, one->name) != 0) continue;
-            verdicts[count++] =
-                verdict_of_output(kernel, one, safetensors_find(&outputs.file, one->name));
+            if (only_given && !given) continue;
+            verdicts[count++] = verdict_of_output(kernel, one, given);
         }
         if (count == 0) golden_case(&golden, case_name); /* says that there is no such case */
     }
     bool pass = report(kernel, &golden, path, count, verdicts) == count;
+    if (only_given && count < golden.count)
+        printf("%d of %d cases were not given, and not judged.\n", golden.count - count,
+               golden.count);
     for (int i = 0; i < count; i++) verdict_free(&verdicts[i]);
     free(verdicts);
     outputs_close(&outputs);
@@ -292,7 +297,7 @@ static void export_inputs_of(const char *name, const char *path) {
 
 int main(int argc, char **argv) {
     const char *library = NULL, *outputs = NULL, *one_case = NULL, *inputs = NULL, *timed = NULL,
-               *listed = NULL, *number = NULL, *limit = "10";
+               *listed = NULL, *number = NULL, *given = NULL, *limit = "10";
     const Option options[] = {
         {"list", NULL, "name the kernels, or the cases of one", &listed},
         {"library", "FILE.so", "judge the kernels that this shared library defines", &library},
@@ -305,6 +310,8 @@ int main(int argc, char **argv) {
         {"check-outputs|outputs", "FILE|-",
          "judge outputs: safetensors with a tensor a case, or .npy", &outputs},
         {"case", "NAME", "with --check-outputs: judge this case alone", &one_case},
+        {"only-given", NULL, "with --check-outputs: judge the cases that are there, and no others",
+         &given},
         {"bench", NULL,
          "time them beside the machine's read bandwidth; a library's, if right, beside ours",
          &timed},
@@ -313,9 +320,10 @@ int main(int argc, char **argv) {
                              "Judges a kernel against PyTorch's golden values and names the "
                              "mistake. Without options, the\n"
                              "course's own. Exit status 0 only if every case passes.",
-                             8, options);
+                             9, options);
     const char *name = rest < argc ? argv[rest] : NULL;
     if (rest + 1 < argc) usage_error("%s: one kernel at a time", argv[rest + 1]);
+    if (given && !outputs) usage_error("--only-given goes with --check-outputs");
     if ((outputs && library) || (one_case && !outputs))
         usage_error(one_case ? "--case goes with --check-outputs"
                              : "--check-outputs or --library, not both");
@@ -329,7 +337,7 @@ int main(int argc, char **argv) {
 
     if (listed) return name ? list_cases(kernel_or_fail(name)) : list_kernels(), 0;
     if (inputs) return export_inputs_of(name, inputs), 0;
-    if (outputs) return judge_outputs(kernel_or_fail(name), outputs, one_case) ? 0 : 1;
+    if (outputs) return judge_outputs(kernel_or_fail(name), outputs, one_case, given != NULL) ? 0 : 1;
 
     char *source = library ? source_name(library) : NULL;
     Library *opened = library ? library_open(library) : NULL;

@@ -3,6 +3,7 @@
 #include "common/timer.h"
 #include "tests/judge/diagnosis.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,8 +36,40 @@ static void ours_agree_with_themselves(void **state) {
     }
 }
 
+/* Sums of n terms in float32, in the orders that people write: how far is the worst from float64, in
+ * ulps? The bound of common/check.h is far above what is drawn, and grows as it does. */
+static void sums_stay_within_the_bound(void **state) {
+    (void)state;
+    enum { LONGEST = 16384, DRAWS = 200, LANES = 8 };
+    static float term[LONGEST];
+    Random random = {.state = 5};
+    for (int n = 16; n <= LONGEST; n *= 4) {
+        double worst = 0;
+        for (int draw = 0; draw < DRAWS; draw++) {
+            double truth = 0;
+            float forward = 0, backward = 0, lane[LANES] = {0}, by_lanes = 0;
+            random_fill(&random, (size_t)n, term);
+            for (int i = 0; i < n; i++) {
+                term[i] *= term[i];
+                truth += term[i];
+                forward += term[i];
+                lane[i % LANES] += term[i];
+            }
+            for (int i = n - 1; i >= 0; i--) backward += term[i];
+            for (int i = 0; i < LANES; i++) by_lanes += lane[i];
+            const float sums[] = {forward, backward, by_lanes};
+            for (int s = 0; s < 3; s++)
+                worst = fmax(worst, fabs(sums[s] - truth) / row_ulp(1, &truth));
+        }
+        double bound = CHECK_ROOTS * sqrt(n);
+        if (worst > bound || worst < bound / 40)
+            fail_msg("%d terms: %.1f ulps, and the bound is %.1f", n, worst, bound);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_stay_within_the_bound),
         cmocka_unit_test(ours_agree_with_themselves),
     };
     return cmocka_run_group_tests_name("random", tests, NULL, NULL) != 0;

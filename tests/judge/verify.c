@@ -102,9 +102,14 @@ void verdict_free(Verdict *verdict) {
 /* ------------------------------------------------------------------ the report */
 
 /* "0.9", the error as a multiple of PyTorch's own; in ulps where PyTorch is exact, unless it is far
- * off. */
-static void multiple_text(char text[static 32], const Comparison *comparison) {
+ * off, and in a bf16's for one. Bytes and counts are right or not. */
+static void multiple_text(char text[static 32], const GoldenCase *golden_case,
+                          const Comparison *comparison) {
+    const double bf16_ulp = 0x1p16; /* in those of float32 */
     if (isnan(comparison->ulps)) snprintf(text, 32, "nan");
+    else if (golden_case->expected.dtype == BF16)
+        snprintf(text, 32, "%.3g bf16 ulp", comparison->ulps / bf16_ulp);
+    else if (golden_case->exact) snprintf(text, 32, comparison->wrong ? "not exact" : "exact");
     else if (comparison->reference > 0)
         snprintf(text, 32, "%.3g", comparison->ulps / comparison->reference);
     else if (comparison->ulps > 1e6) snprintf(text, 32, "> 1e6 ulp");
@@ -135,7 +140,7 @@ static void verdict_row(Table *table, const Verdict *verdict) {
     else if (verdict->trouble[0])
         table_row(table, "%s|%s|||%s||%s", name, shape, mark, verdict->trouble);
     else {
-        multiple_text(multiple, comparison);
+        multiple_text(multiple, verdict->golden_case, comparison);
         if (comparison->wrong) first_wrong_text(first, verdict);
         else snprintf(first, WORDS, "%s", verdict->later);
         snprintf(worst, sizeof worst, isnan(comparison->worst) ? "nan" : "%.2g", comparison->worst);
@@ -204,7 +209,8 @@ static int report_cases(const Kernel *kernel, const Golden *golden, const char *
            : torch ? torch
                    : "?");
     Table table = {0};
-    table_row(&table, "case|shape|worst error|of PyTorch's|<|wrong|<first wrong");
+    table_row(&table, "case|shape|worst error|of %.*s's|<|wrong|<first wrong",
+              library ? (int)strcspn(library, " ") : 7, library ? library : "PyTorch");
     int passed = 0;
     for (int i = 0; i < count; i++) {
         verdict_row(&table, &verdicts[i]);
@@ -331,7 +337,8 @@ static void advise(Judgement *judgement, const Verdict *wrong) {
     memcpy(advice, judgement->note, DIAGNOSIS);
     judgement->note[0] = '\0';
     if (about) snprintf(advice, DIAGNOSIS, "%s", about);
-    if (advice[0] || !wrong->output) return;
+    enum { MOST_NUMBERS = 20000 }; /* rules that compare each with each take their time */
+    if (advice[0] || !wrong->output || wrong->comparison.count > MOST_NUMBERS) return;
     Verdict *all = xmalloc((size_t)(count + 1) * sizeof *all);
     memcpy(all, judgement->verdicts, (size_t)count * sizeof *all);
     all[count] = *wrong;
