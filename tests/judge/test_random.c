@@ -15,7 +15,7 @@
 static void agrees(const Kernel *kernel, Function function, const char *what) {
     char say[DIAGNOSIS], note[DIAGNOSIS], seed[32];
     Verdict wrong;
-    for (int day = 1; day <= 3; day++) {
+    for (int day = 1; day <= 2; day++) {
         snprintf(seed, sizeof seed, "%d", 20260000 + 7 * day);
         setenv("SEED", seed, 1);
         double start = seconds();
