@@ -122,7 +122,8 @@ double golden_tolerance(const GoldenCase *golden_case, bool pointwise, double re
 Comparison golden_check(const GoldenCase *golden_case, bool pointwise, const Tensor *got) {
     float *result = tensor_to_float(got), *expected = tensor_to_float(&golden_case->expected);
     double *expected64 = tensor_to_double(&golden_case->expected64);
-    size_t count = tensor_count(got), row = golden_case->exact ? 1 : golden_row(golden_case, pointwise);
+    size_t count = tensor_count(got),
+           row = golden_case->exact ? 1 : golden_row(golden_case, pointwise);
     Comparison comparison = {0};
     if (golden_case->exact) comparison = check_within(0, count, row, result, expected64);
     else {

@@ -52,7 +52,8 @@ static void random_norm_bf16(Call *call, Random *random, Size size) {
 
 const Kernel normalization_kernels[] = {
     {KERNEL(layer_norm, "01_normalization", norm), .may_be_empty = true},
-    {KERNEL(rms_norm, "01_normalization", norm), .may_be_empty = true, .fast = (Function)fast_rms_norm},
+    {KERNEL(rms_norm, "01_normalization", norm), .may_be_empty = true,
+     .fast = (Function)fast_rms_norm},
     {KERNEL(batch_norm, "01_normalization", norm), .may_be_empty = true},
     {KERNEL(dyt, "01_normalization", dyt), .may_be_empty = true},
     {KERNEL(rms_norm_bf16, "01_normalization", norm_bf16), .may_be_empty = true},

@@ -40,7 +40,8 @@ static void random_rope(Call *call, Random *random, Size size) {
 
 static void random_rope_qkv(Call *call, Random *random, Size size) {
     size_t T = extent_squared(random, size, 1, 9, 131, 4096);
-    size_t KV = extent_squared(random, size, 1, 3, 5, 8), H = KV * extent_squared(random, size, 1, 3, 7, 4);
+    size_t KV = extent_squared(random, size, 1, 3, 5, 8),
+           H = KV * extent_squared(random, size, 1, 3, 7, 4);
     size_t D = 2 * extent_squared(random, size, 1, 40, 65, 64);
     random_input(call, random, "qkv", 3, SHAPE(T, H + 2 * KV, D));
     random_table(call, T, D);

@@ -219,7 +219,8 @@ typedef struct {
 } Sizes;
 
 static Sizes random_sizes(Random *random, Size size) {
-    size_t KV = extent_squared(random, size, 1, 3, 3, 8), D = 2 * extent_squared(random, size, 1, 6, 16, 32);
+    size_t KV = extent_squared(random, size, 1, 3, 3, 8),
+           D = 2 * extent_squared(random, size, 1, 6, 16, 32);
     /* A decoder has room for a piece of a text, so that T is never long. */
     return (Sizes){.T = size == LONG ? 2 : extent_squared(random, size, 1, 9, 35, 1),
                    .C = extent_squared(random, size, 1, 30, 131, 1024),
@@ -271,7 +272,9 @@ static void random_feed_forward_block(Call *call, Random *random, Size size) {
 
 static void random_decoder_forward(Call *call, Random *random, Size size) {
     Sizes s = random_sizes(random, size);
-    size_t L = (size_t)(size == MEDIUM ? 2 : size >= LONG ? 1 : random_between(random, 1, 3)),
+    size_t L = (size_t)(size == MEDIUM ? 2
+                        : size >= LONG ? 1
+                                       : random_between(random, 1, 3)),
            V = extent_squared(random, size, 1, 40, 100, 1000);
     int *ids = call_input(call, "ids", I32, 1, SHAPE(s.T));
     for (size_t t = 0; t < s.T; t++) ids[t] = random_between(random, 0, (int)V - 1);

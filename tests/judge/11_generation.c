@@ -45,7 +45,8 @@ static void random_temperature(Call *call, Random *random, Size size) {
 }
 
 static void random_top_k(Call *call, Random *random, Size size) {
-    /* A long k goes with a V that is somewhat longer: who seeks the largest k times has V k steps. */
+    /* A long k goes with a V that is somewhat longer: who seeks the largest k times has V k steps.
+     */
     int V = random_logits(call, random, size);
     int k = (int)extent_squared(random, size, 1, 50, 50, 50);
     if (size == LONG && k > 50) V = more_logits(call, random, (size_t)k + 9);
@@ -62,7 +63,9 @@ static void random_cut(Call *call, Random *random, Size size) {
 
 static void random_penalty(Call *call, Random *random, Size size) {
     int V = random_logits(call, random, size);
-    int n = size == LONG ? (int)extent(random, size, 20, 20, 20, 20) : size == FAR ? 400 : 20,
+    int n = size == LONG  ? (int)extent(random, size, 20, 20, 20, 20)
+            : size == FAR ? 400
+                          : 20,
         *ids = call_input(call, "ids", I32, 1, SHAPE((size_t)n));
     for (int i = 0; i < n; i++) ids[i] = random_between(random, 0, V - 1);
     scalar_input(call, "penalty", 1.05f + (float)random_uniform(random));

@@ -67,7 +67,8 @@ static void random_shard_heads(Call *call, Random *random, Size size) {
     size_t ranks = random_ranks(call, random), choice = (size_t)random_between(random, 0, 2);
     size_t KV = choice == 0 ? ranks : choice == 1 ? 2 * ranks : ranks % 2 ? 1 : ranks / 2;
     size_t H = 2 * ranks * (size_t)random_between(random, 1, 3), kept = KV > ranks ? KV / ranks : 1;
-    size_t D = extent_squared(random, size, 1, 6, 16, 64), C = extent_squared(random, size, 1, 20, 70, 512);
+    size_t D = extent_squared(random, size, 1, 6, 16, 64),
+           C = extent_squared(random, size, 1, 20, 70, 512);
     index_input(call, "H", (int64_t)H);
     index_input(call, "KV", (int64_t)KV);
     index_input(call, "kept", (int64_t)kept);
@@ -97,7 +98,8 @@ static void random_largest(Call *call, Random *random, Size size) {
 
 static void random_parallel(Call *call, Random *random, Size size) {
     size_t ranks = (size_t)(int[]){1, 2, 3, 4, 8}[random_between(random, 0, 4)];
-    size_t T = extent_squared(random, size, 1, 9, 20, 1), C = extent_squared(random, size, 1, 30, 131, 1024),
+    size_t T = extent_squared(random, size, 1, 9, 20, 1),
+           C = extent_squared(random, size, 1, 30, 131, 1024),
            F = ranks * extent_squared(random, size, 1, 9, 20, 256);
     index_input(call, "ranks", (int64_t)ranks);
     random_input(call, random, "x", 2, SHAPE(T, C));

@@ -183,7 +183,8 @@ static void unpack_rope_backward(Function kernel, const Call *c) {
 }
 
 static void random_rope_backward(Call *call, Random *random, Size size) {
-    size_t T = extent_squared(random, size, 1, 20, 70, 512), H = extent_squared(random, size, 1, 4, 5, 32),
+    size_t T = extent_squared(random, size, 1, 20, 70, 512),
+           H = extent_squared(random, size, 1, 4, 5, 32),
            pairs = extent_squared(random, size, 1, 20, 64, 64);
     random_input(call, random, "dout", 3, SHAPE(T, H, 2 * pairs));
     random_input(call, random, "cosine", 2, SHAPE(T, pairs));
@@ -299,7 +300,8 @@ static void log_sum_call(Call *call, Random *random, bool of_out, size_t T, size
 }
 
 static void random_flash_log_sum(Call *call, Random *random, Size size) {
-    size_t KV = extent_squared(random, size, 1, 3, 3, 2), T = extent_squared(random, size, 1, 40, 70, 256),
+    size_t KV = extent_squared(random, size, 1, 3, 3, 2),
+           T = extent_squared(random, size, 1, 40, 70, 256),
            H = KV * extent_squared(random, size, 1, 4, 2, 4);
     log_sum_call(call, random, random_choice(random, size, 2), T, H, KV,
                  extent_squared(random, size, 1, 40, 66, 64));

@@ -24,8 +24,8 @@ const Kernel *kernel_named(const char *name) {
 
 /* ------------------------------------------------------------------ arguments of random calls */
 
-/* Normal numbers. Of many, those after the first are these again: 65539 is a prime, so that an index
- * which is off by a round number still finds another one. */
+/* Normal numbers. Of many, those after the first are these again: 65539 is a prime, so that an
+ * index which is off by a round number still finds another one. */
 static void fill_long(Random *random, size_t count, float out[count]) {
     enum { DRAWN = 65539 };
     random_fill(random, count < DRAWN ? count : DRAWN, out);
@@ -62,7 +62,9 @@ static size_t extent_beyond(size_t power, Random *random, Size size, int low, in
         return (size_t)random_between(random, low, low > TINY || high < TINY ? high : TINY);
     }
     int small = random_between(random, low, high);
-    return size == SMALL || size == FAR || size == EMPTY ? (size_t)small : size == MEDIUM ? medium : large;
+    return size == SMALL || size == FAR || size == EMPTY ? (size_t)small
+           : size == MEDIUM                              ? medium
+                                                         : large;
 }
 
 size_t extent(Random *random, Size size, int low, int high, size_t medium, size_t large) {

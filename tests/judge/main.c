@@ -31,7 +31,8 @@ static const struct {
 } explained[] = {
     {"adamw", "of", "which array is the output: 0 weight, 1 m, 2 v"},
     {"muon", "of", "which array is the output: 0 weight, 1 m"},
-    {"clip_gradient", "of_norm", "1: the output is the norm that is returned, and not the gradient"},
+    {"clip_gradient", "of_norm",
+     "1: the output is the norm that is returned, and not the gradient"},
     {"clip_gradient", "sizes", "the arrays' lengths: they lie one after the other in gradient"},
     {"flash_attention_lse", "of_out", "1: the output is out, [T][H D], and not lse"},
     {"feed_forward", "activation", "0 relu, 1 gelu, 2 silu"},
@@ -267,10 +268,10 @@ static void bench_row(Table *table, const Subject *subject, Size size, double ba
     }
     if (timing.bytes >= LEAST_SHARE)
         doubtful_share(of_bandwidth, timing.bytes / timing.seconds / bandwidth,
-                   " (a cache has some of it, or not all is read)");
+                       " (a cache has some of it, or not all is read)");
     if (timing.operations)
         doubtful_share(of_peak, timing.operations / timing.seconds / peak,
-                   " (is some of the work left out?)");
+                       " (is some of the work left out?)");
     if (!isnan(timing.ours))
         snprintf(beside, sizeof beside, "%.2f|%.2f×", timing.ours * 1e3,
                  timing.ours / timing.seconds);
@@ -333,8 +334,8 @@ int main(int argc, char **argv) {
     const char *library = NULL, *outputs = NULL, *one_case = NULL, *inputs = NULL, *timed = NULL,
                *listed = NULL, *number = NULL, *given = NULL, *limit = "10";
     const Option options[] = {
-        {"list", NULL, "name the kernels, or the cases of one and its inputs that are no parameters",
-         &listed},
+        {"list", NULL,
+         "name the kernels, or the cases of one and its inputs that are no parameters", &listed},
         {"library", "FILE.so", "judge the kernels that this shared library defines", &library},
         {"exercise", "NN", "with --library: how far chapter NN's exercise is, and what to do next",
          &number},
@@ -372,7 +373,8 @@ int main(int argc, char **argv) {
 
     if (listed) return name ? list_cases(kernel_or_fail(name)) : list_kernels(), 0;
     if (inputs) return export_inputs_of(name, inputs), 0;
-    if (outputs) return judge_outputs(kernel_or_fail(name), outputs, one_case, given != NULL) ? 0 : 1;
+    if (outputs)
+        return judge_outputs(kernel_or_fail(name), outputs, one_case, given != NULL) ? 0 : 1;
 
     char *source = library ? source_name(library) : NULL;
     Library *opened = library ? library_open(library) : NULL;

@@ -13,17 +13,17 @@
 /* Two right float32 kernels differ by their roundings. How much these change an answer is measured,
  * with the chapter's own kernel: every input is changed by 2^-16 of itself, which is 256 times what
  * one rounding does, once up or down at random, and once all up. What an
- * answer moves by is, over 256, what one rounding of the inputs does to it, and so of the same order
- * as what one rounding of every product does.
+ * answer moves by is, over 256, what one rounding of the inputs does to it, and so of the same
+ * order as what one rounding of every product does.
  *
  * A sum of n terms rounds its total n times, and not only its terms once: that is up to sqrt(n)
  * times as much, as roundings of either sign add up. So a number may be off by
  *
  *   ROUNDINGS sqrt(n) (what it moves by) + OWN_ULPS (units in the last place of its row's largest)
  *
- * with n the longest dimension: a hundred-thousandth of the sum of a row of 4096, where a wrong index
- * makes a number another one. Where an answer jumps, as at the border of the most likely tokens, any
- * answer is as good. */
+ * with n the longest dimension: a hundred-thousandth of the sum of a row of 4096, where a wrong
+ * index makes a number another one. Where an answer jumps, as at the border of the most likely
+ * tokens, any answer is as good. */
 static const double ROUNDINGS = 4, OWN_ULPS = 16;
 enum { DRAWS = 2, STEPS = 256 };
 
@@ -66,7 +66,8 @@ static char *call_text(char text[static WORDS], const Call *call) {
 
 static bool can_change(const Tensor *input) { return input->dtype == F32 && input->rank > 0; }
 
-/* The call with its inputs changed by 2^-16 of themselves: at random, or in the last draw all up. */
+/* The call with its inputs changed by 2^-16 of themselves: at random, or in the last draw all up.
+ */
 static Call changed(Call *call, int draw) {
     Random random = {.state = 3};
     Call other = *call;
@@ -170,9 +171,10 @@ typedef struct {
     bool exact; /* one answer alone is right, to the bit */
     Size size;
     bool many_times;
-    char *say;     /* [DIAGNOSIS]: what is wrong */
-    char *note;    /* [DIAGNOSIS]: what else is to be told; "" if nothing is */
-    Verdict *wrong; /* the call whose answer is wrong, as a case; its output is NULL if there is none */
+    char *say;  /* [DIAGNOSIS]: what is wrong */
+    char *note; /* [DIAGNOSIS]: what else is to be told; "" if nothing is */
+    Verdict
+        *wrong; /* the call whose answer is wrong, as a case; its output is NULL if there is none */
 } Attempt;
 
 static Tensor copy_of(const Tensor *tensor) {
@@ -297,9 +299,10 @@ static bool long_calls_agree(Attempt *attempt, Random *random) {
     for (int which = 0, asked = 1; which < asked; which++) {
         begin_long(which);
         if (!random_call_agrees(attempt, NULL, random)) {
-            snprintf(attempt->note, DIAGNOSIS,
-                     "All shorter ones are right. Is there room for fewer, is a counter of 16 bits, "
-                     "or is a long sum kept in a float32?");
+            snprintf(
+                attempt->note, DIAGNOSIS,
+                "All shorter ones are right. Is there room for fewer, is a counter of 16 bits, "
+                "or is a long sum kept in a float32?");
             return false;
         }
         asked = extents_asked();

@@ -699,7 +699,7 @@ Outcome run_job(Library *library, Function kernel, Unpack *unpack, int count, co
 double time_call(Library *library, Function kernel, Unpack *unpack, const Call *call, void *output,
                  char trouble[static TROUBLE]) {
     Library *home = library ? library : own_functions();
-    describe_job(kernel, unpack, 1, 
+    describe_job(kernel, unpack, 1,
                  &(Run){.call = *call, .threads = thread_count(), .output = output});
     job->timed = true;
     Outcome outcome = finish(home);

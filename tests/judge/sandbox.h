@@ -84,10 +84,10 @@ Function function_in(void *handle, const char *name);
 typedef struct {
     Call call;
     int threads;
-    int times; /* it is made so often, and what the last time wrote counts; 0: once */
+    int times;            /* it is made so often, and what the last time wrote counts; 0: once */
     bool at_end;          /* the arrays end at a forbidden page */
-    bool ordinary; /* out is full of ordinary numbers before the call, and not of NaN */
-    bool is_long;  /* the stack is larger than usual, and the time shorter: LONG_SECONDS */
+    bool ordinary;        /* out is full of ordinary numbers before the call, and not of NaN */
+    bool is_long;         /* the stack is larger than usual, and the time shorter: LONG_SECONDS */
     const char *in_place; /* the input that the output is laid over, where the contract allows that;
                              or NULL */
     bool may_end; /* the contract asks that it be refused: that the kernel end the program is no
@@ -102,8 +102,9 @@ typedef struct {
     char complaint[TROUBLE]; /* what the contract promises besides the output, and is not so; or ""
                               */
     int complained;          /* the call that this is about */
-    size_t leaked; /* bytes of the heap that each time of a call made many times has not given back */
-    double seconds;          /* the best time of the first call, where many were asked for */
+    size_t
+        leaked; /* bytes of the heap that each time of a call made many times has not given back */
+    double seconds; /* the best time of the first call, where many were asked for */
 } Outcome;
 
 /* Calls the kernel as `runs` say, one after the other, in one process. `library` is where it lies,

@@ -1,5 +1,5 @@
-/* The course's own kernels on random shapes, long ones and those of many days: the bound on what two
- * right kernels may differ by must hold for every seed, and the calls must be quick. */
+/* The course's own kernels on random shapes, long ones and those of many days: the bound on what
+ * two right kernels may differ by must hold for every seed, and the calls must be quick. */
 #include "common/timer.h"
 #include "tests/judge/diagnosis.h"
 
@@ -36,8 +36,8 @@ static void ours_agree_with_themselves(void **state) {
     }
 }
 
-/* Sums of n terms in float32, in the orders that people write: how far is the worst from float64, in
- * ulps? The bound of common/check.h is far above what is drawn, and grows as it does. */
+/* Sums of n terms in float32, in the orders that people write: how far is the worst from float64,
+ * in ulps? The bound of common/check.h is far above what is drawn, and grows as it does. */
 static void sums_stay_within_the_bound(void **state) {
     (void)state;
     enum { LONGEST = 16384, DRAWS = 200, LANES = 8 };

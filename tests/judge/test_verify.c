@@ -176,12 +176,14 @@ static void random_shapes_catch_what_goldens_might_not(void **state) {
     Verdict wrong;
     assert_true(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)rms_norm},
                                     disagreement, note, &wrong));
-    assert_false(random_shapes_agree(
-        &(Subject){kernel_named("rms_norm"), NULL, (Function)leaves_the_last}, disagreement, note, &wrong));
+    assert_false(
+        random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)leaves_the_last},
+                            disagreement, note, &wrong));
     assert_non_null(strstr(disagreement, "random shape x ["));
     assert_non_null(strstr(disagreement, ": not written"));
-    assert_false(random_shapes_agree(
-        &(Subject){kernel_named("rms_norm"), NULL, (Function)writes_one_past}, disagreement, note, &wrong));
+    assert_false(
+        random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)writes_one_past},
+                            disagreement, note, &wrong));
     assert_non_null(strstr(disagreement, "overran: wrote 4 bytes past the end of out"));
 }
 
@@ -195,9 +197,10 @@ static void random_temperatures_are_all_that_may_be(void **state) {
     char disagreement[DIAGNOSIS], note[DIAGNOSIS];
     Verdict wrong;
     const Kernel *kernel = kernel_named("temperature");
-    assert_true(random_shapes_agree(&(Subject){kernel, NULL, (Function)temperature}, disagreement, note, &wrong));
-    assert_false(
-        random_shapes_agree(&(Subject){kernel, NULL, (Function)bounded_temperature}, disagreement, note, &wrong));
+    assert_true(random_shapes_agree(&(Subject){kernel, NULL, (Function)temperature}, disagreement,
+                                    note, &wrong));
+    assert_false(random_shapes_agree(&(Subject){kernel, NULL, (Function)bounded_temperature},
+                                     disagreement, note, &wrong));
 }
 
 /* Killed, verify says goodbye to nobody, and here somebody else has its end of the socket: the

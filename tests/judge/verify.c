@@ -186,9 +186,10 @@ static void show_smallest(int count, const Verdict verdicts[]) {
         else some++;
     }
     if (!smallest) return;
-    printf("  No known mistake gives these numbers. Wrong are all of them in %d case%s, and some in "
-           "%d. The smallest is %s:\n",
-           all, all == 1 ? "" : "s", some, smallest->golden_case->name);
+    printf(
+        "  No known mistake gives these numbers. Wrong are all of them in %d case%s, and some in "
+        "%d. The smallest is %s:\n",
+        all, all == 1 ? "" : "s", some, smallest->golden_case->name);
     const GoldenCase *one = smallest->golden_case;
     for (int i = 0; i < one->input_count; i++) print_numbers(one->input[i].name, &one->input[i]);
     Tensor got = one->expected;
@@ -329,7 +330,8 @@ static void say_what_is_wrong(Judgement *judgement) {
     }
 }
 
-/* What the wrong answer to a random call has in common with a mistake, beside all cases that pass. */
+/* What the wrong answer to a random call has in common with a mistake, beside all cases that pass.
+ */
 static void advise(Judgement *judgement, const Verdict *wrong) {
     char *advice = judgement->advice;
     const char *about = trial_advice(judgement->diagnosis);

@@ -44,11 +44,12 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
 
 enum { DIAGNOSIS = 512 };
 
-/* Calls the subject's kernel and the chapter's own on so many random shapes, of which the last is of
- * medium size, wider than a Llama's rows, and the one before it is far. Then come some of today's,
- * one without rows where the contract has those, and for each dimension a call in which it is longer than any of a Llama's. True if all agree;
- * otherwise says where not. `note` is what is to be told besides; or "". `wrong` is the call whose
- * answer is wrong, if it is one, as a case's verdict. */
+/* Calls the subject's kernel and the chapter's own on so many random shapes, of which the last is
+ * of medium size, wider than a Llama's rows, and the one before it is far. Then come some of
+ * today's, one without rows where the contract has those, and for each dimension a call in which it
+ * is longer than any of a Llama's. True if all agree; otherwise says where not. `note` is what is
+ * to be told besides; or "". `wrong` is the call whose answer is wrong, if it is one, as a case's
+ * verdict. */
 enum { RANDOM_CALLS = 24, CALLS_OF_THE_DAY = 8 };
 bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNOSIS],
                          char note[static DIAGNOSIS], Verdict *wrong);
