@@ -34,6 +34,26 @@ bool is_poison(float value) {
     return bits >> 16 == POISON;
 }
 
+/* Counts a number that is off by `error`, which may be or may not. */
+static void count_error(Comparison *result, size_t index, float got, double error, bool may_be) {
+    bool unwritten = is_poison(got); /* wrong even where a NaN is right */
+    result->worst = max_double(result->worst, error);
+    if (may_be && !unwritten) return;
+    if (result->wrong++ == 0) result->first_wrong = index;
+    result->unwritten += unwritten;
+    result->misplaced += isnan(error) && !unwritten;
+}
+
+Comparison check_bounds(size_t count, const float got[count], const double truth[count],
+                        const double bound[count]) {
+    Comparison result = {.count = count};
+    for (size_t i = 0; i < count; i++) {
+        double error = distance(got[i], truth[i]);
+        count_error(&result, i, got[i], error, error <= bound[i] || isinf(bound[i]));
+    }
+    return result;
+}
+
 Comparison check_within(double tolerance, size_t count, size_t row, const float got[count],
                         const double truth[count]) {
     Comparison result = {.count = count};
@@ -41,14 +61,9 @@ Comparison check_within(double tolerance, size_t count, size_t row, const float 
         double unit = row_ulp(row, truth + start);
         for (size_t i = start; i < start + row; i++) {
             double error = distance(got[i], truth[i]);
-            result.worst = max_double(result.worst, error);
             result.ulps = max_double(result.ulps, error / unit);
-            bool unwritten = is_poison(got[i]); /* wrong even where a NaN is right */
-            if (error / unit <= tolerance && !unwritten)
-                continue; /* an error of NaN is not within anything */
-            if (result.wrong++ == 0) result.first_wrong = i;
-            result.unwritten += unwritten;
-            result.misplaced += isnan(error) && !unwritten;
+            /* An error of NaN is not within anything. */
+            count_error(&result, i, got[i], error, error / unit <= tolerance);
         }
     }
     return result;

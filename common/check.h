@@ -8,11 +8,16 @@
  *
  *   tolerance = CHECK_MULTIPLE * (PyTorch's worst error over the case, in ulps) + CHECK_ULPS
  *
+ * and where a number is a sum of n terms, at least CHECK_ROOTS * sqrt(n). (A judge of golden cases
+ * takes for n the longest dimension of the inputs: golden_tolerance().)
+ *
  * Why these two numbers: two honest float32 evaluations differ in the order of their sums and in
  * fused multiply-adds; each order redraws the same roundings, and over thousands of draws the worst
  * of one stays within a factor of 4 of the worst of the other. The 4 ulps are for the cases where
  * PyTorch happens to be exact: the handful of roundings (divide, root, multiply, add) that another
- * order of operations may add.
+ * order of operations may add. A case of few numbers is one draw, and PyTorch may be lucky in it: a
+ * sum of n terms rounds its total n times, in either direction, which moves it by some sqrt(n) ulps
+ * at most. tests/judge/test_random.c draws such sums, and measures it.
  *
  * NaN and infinity pass only where PyTorch has the same at the same place. A bf16 output must equal
  * PyTorch's bit for bit: rounding to 8 bits hides any float32 noise, and no golden lies near a tie,
@@ -25,6 +30,7 @@
 
 #define CHECK_MULTIPLE 4.0
 #define CHECK_ULPS 4.0
+#define CHECK_ROOTS 1.0
 
 /* An output that the kernel never wrote still holds this: a signalling NaN, which no arithmetic
  * produces, as a bf16 and, twice, as a float32. */
@@ -60,5 +66,9 @@ Comparison check(size_t count, size_t row, const float got[count], const float e
 /* The same against any truth, with a tolerance in ulps that the caller must have a reason for. */
 Comparison check_within(double tolerance, size_t count, size_t row, const float got[count],
                         const double truth[count]);
+
+/* The same with a bound for each number: how far it may be from the truth. No ulps are counted. */
+Comparison check_bounds(size_t count, const float got[count], const double truth[count],
+                        const double bound[count]);
 
 #endif

@@ -41,6 +41,9 @@ const char *golden_advice(const Golden *golden, const char *known_mistake); /* o
  * pointwise kernels. */
 size_t golden_row(const GoldenCase *golden_case, bool pointwise);
 
+/* How many ulps a number of the case may be off by; `reference` is PyTorch's own worst error. */
+double golden_tolerance(const GoldenCase *golden_case, bool pointwise, double reference);
+
 /* The result of check() for `got`, which has the shape of the case's expected output. A
  * pointwise kernel is judged element by element, any other row by row (the last axis). */
 Comparison golden_check(const GoldenCase *golden_case, bool pointwise, const Tensor *got);

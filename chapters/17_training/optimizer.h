@@ -57,7 +57,8 @@ bool uses_weight_decay(const Tensor *tensor);
 
 /* The norm of all arrays together, n[a] numbers in array a; where it is above max_norm every number
  * is made smaller by the same factor, max_norm / (norm + 1e-6). Gives the norm as it was before.
- * Source: torch.nn.utils.clip_grad_norm_. */
+ * A norm of NaN makes all numbers NaN, and an infinite one makes the finite numbers 0 and the others
+ * NaN, so that it is seen. Source: torch.nn.utils.clip_grad_norm_. */
 double clip_gradient(int arrays, const size_t n[arrays], float *const gradient[arrays],
                      float max_norm);
 

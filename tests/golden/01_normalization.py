@@ -223,8 +223,22 @@ def mistakes_of_a_variance(kernel, axis, other_axis, each, count):
                  lambda x, weight, bias, eps: (right(x, eps) + bias) * weight)
 
 
+def over_dim(x, eps):
+    """The mistake: what is summed over the rows is divided by dim."""
+    means = mean(x, COLUMN) * len(x) / x.shape[1]
+    return (x - means) / (mean((x - means)**2, COLUMN) * len(x) / x.shape[1] + eps).sqrt()
+
+
 mistakes_of_a_variance(layer_norm, ROW, COLUMN, each="row", count="dim")
 mistakes_of_a_variance(batch_norm, COLUMN, ROW, each="column", count="rows")
+batch_norm.wrong(
+    "divided_by_dim",
+    "Your mean and variance are sums over the rows, divided by dim. A column has `rows` numbers: divide by rows",
+    lambda x, weight, bias, eps: over_dim(x, eps) * weight + bias)
+batch_norm.wrong(
+    "variance_divided_by_dim",
+    "Your variance is a sum over the rows, divided by dim. A column has `rows` numbers: divide by rows",
+    lambda x, weight, bias, eps: (x - mean(x, COLUMN)) / (variance(x, COLUMN) * len(x) / x.shape[1] + eps).sqrt() * weight + bias)
 batch_norm.wrong(
     "inference",
     "Your mean and variance are 0 and 1, what a new layer has for inference. Take the batch's own",
@@ -717,6 +731,8 @@ for kernel in rms_norm_bf16, rms_norm_bf16_round_once:
                 seed=1)
     kernel.case("epsilon_matters", "An epsilon as large as the mean of the squares.",
                 x=normal(3, 16, scale=0.1), weight=normal(16), eps=1e-2)
+    kernel.case("not_finite", "An infinity makes its row 0 and NaN, a NaN all NaN, and no other row changes.",
+                x=[[1, np.inf, -2, 3], [1, 2, np.nan, 3], [1, 1, 1, 3], [-np.inf, 2, 0, 1]], weight=[1, 2, -3, 4], eps=1.0)
     kernel.case("ties", "The root is 4, and each product lies half way between two bf16: the even one is right.",
                 x=[[3, 3, 3, 3, 5, 5, 5, 3], [-3, 3, -3, 3, 5, -5, 5, -3]],
                 weight=[1 + odd / 128 for odd in (1, 3, 5, 7, 2, 6, 10, 9)], eps=1.0)

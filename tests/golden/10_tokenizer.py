@@ -592,6 +592,22 @@ def wrong_bpe(name, advice, **how):
     bpe_merge.wrong(name, advice, on_tensors(lambda text, pieces, ranks: bpe(text, pieces, ranks, **how)))
 
 
+def all_at_once(text, pieces, ranks):
+    """The mistake: every place where the best pair stands merges before another pair is looked for."""
+    symbols = [text[i : i + 1] for i in range(len(text))]
+    while True:
+        pairs = [(ranks[a + b], a, b) for a, b in zip(symbols, symbols[1:]) if a + b in ranks]
+        if not pairs:
+            return [pieces.index(symbol) for symbol in symbols]
+        _, left, right = min(pairs, key=lambda pair: pair[0])
+        merged, i = [], 0
+        while i < len(symbols):
+            both = symbols[i : i + 2] == [left, right]
+            merged.append(left + right if both else symbols[i])
+            i += 2 if both else 1
+        symbols = merged
+
+
 bpe_merge = Kernel("bpe_merge", "10_tokenizer", "tiktoken.Encoding.encode_ordinary", on_tensors(of_tiktoken), on_tensors(bpe))
 bpe_merge.wrong("longest_match", "You take the longest token that the text goes on with. Merge the pair of the lowest rank, again and again",
                 on_tensors(longest_match))
@@ -599,6 +615,9 @@ wrong_bpe("leftmost_pair", "You merge the leftmost pair that is a token. The one
           choose=lambda pairs: min(pairs, key=lambda pair: pair[1]))
 wrong_bpe("rightmost_of_equals", "Of pairs of the same rank you merge the rightmost first. It is the leftmost",
           choose=lambda pairs: min(pairs, key=lambda pair: (pair[0], -pair[1])))
+bpe_merge.wrong("all_at_once",
+                "You merge the best pair at all its places before you look again, as GPT-2's encoder does. After each merge, look "
+                "for the best pair anew: the new token may make a better one", on_tensors(all_at_once))
 wrong_bpe("highest_rank", "You merge the pair of the highest rank first. It is the lowest",
           choose=lambda pairs: max(pairs, key=lambda pair: (pair[0], -pair[1])))
 wrong_bpe("longest_pair", "You merge the pair that makes the longest token first. Its rank decides, not its length",
@@ -640,6 +659,8 @@ case("sentence", "A sentence, with what was learned from others.", **a_text(SENT
 case("any_ranks", "The same tokens, in another order.", **a_text(SENTENCE, LEARNED, SHUFFLED))
 case("long", "A longer text, with those in that order: now a merge often spoils another.",
      **a_text(bytes(b for b in ENGLISH[:1700].encode() if bytes([b]) in LEARNED), LEARNED, SHUFFLED))
+case("better_pair", "ababa: the first ab makes aba possible, which is better than the second ab.",
+     **a_text(b"ababa", [b"a", b"b", b"ab", b"aba"], [0, 2, 5, 1]))
 case("one_letter", "A text of one letter.", **a_text(b"b", [b"a", b"b", b"ab"]))
 case("two_letters", "Two letters that merge.", **a_text(b"ab", [b"a", b"b", b"ab"]))
 

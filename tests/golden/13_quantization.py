@@ -269,6 +269,13 @@ def make_quantizer(name):
               f"magnitude by -{zero}", scale=lambda b: amax(b) / (zero - 1))
         wrong("level_not_limited", f"Your highest level is not limited: {2 * zero} does not fit its bits. Take {highest} where "
               "it is more", clip=False)
+        wrong("last_of_equals", "Of two equal magnitudes you take the sign of the last. Take the first's: compare with >, not with >=",
+              scale=lambda b: most(b.flip(1)) / -zero)
+        other = 24 - zero
+        wrong("divisor_of_the_other_format", f"You divide the number of largest magnitude by -{other}, as q{bits ^ 1}_0 does. Here it "
+              f"is -{zero}", scale=lambda b: most(b) / -other)
+        wrong("scale_of_half_a_block", "Your scale is that of the first 16 numbers of a block. Look at all 32",
+              scale=lambda b: most(b[:, :16]) / -zero)
         wrong("signed_nibbles", f"Your levels are signed, in two's complement. They are counted from 0: add {zero}",
               levels=lambda q: (q - zero) & highest)
         wrong("zeros_divided_by_zero", "In a block of zeros you divide by zero. Take 0 for 1 / d there: every level is "
@@ -287,6 +294,12 @@ def make_quantizer(name):
               kept=lambda d, m: (m, d))
         wrong("maximum_for_minimum", "You store the maximum. Store the minimum, which is level 0",
               kept=lambda d, m: (d, d * highest + m))
+        below = lambda b: b.amin(1, keepdim=True).clamp(max=0)
+        wrong("minimum_never_positive", "Your minimum is 0 where all numbers are positive: it begins at 0. Begin with the first number",
+              scale=lambda b: (b.amax(1, keepdim=True) - below(b)) / highest, low=below, kept=lambda d, m: (d, m))
+        above = lambda b: b.amax(1, keepdim=True).clamp(min=0)
+        wrong("maximum_never_negative", "Your maximum is 0 where all numbers are negative: it begins at 0. Begin with the first number",
+              scale=lambda b: (above(b) - lowest(b)) / highest)
         wrong("magnitudes", "Your range is one of magnitudes. Take the least and the largest number, with their signs",
               scale=lambda b: (b.abs().amax(1, keepdim=True) - b.abs().amin(1, keepdim=True)) / highest,
               low=lambda b: b.abs().amin(1, keepdim=True))

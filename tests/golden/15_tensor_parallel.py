@@ -151,6 +151,9 @@ vocabulary.wrong("first_row", "A token of another rank gets the first row of you
                                                                     ids - V * rank // ranks, 0).long()])
 vocabulary.wrong("modulo", "You take the id modulo the length of the part. Other ranks' tokens are zeros",
                  lambda ranks, rank, V, ids, part: part[ids.long() % len(part)])
+vocabulary.wrong("dealt_out", "You take token id for rank id % ranks, in row id / ranks. A rank has neighbours: its tokens begin at V rank / ranks",
+                 lambda ranks, rank, V, ids, part: torch.where((ids.long() % ranks == rank)[:, None],
+                                                               part[(ids.long() // ranks).clamp(max=len(part) - 1)], 0))
 vocabulary.wrong("next_row", "Your rows are one too far: the first token of this rank has row 0",
                  lambda ranks, rank, V, ids, part: masked(ranks, rank, V, ids, part, shift=V * rank // ranks - 1))
 vocabulary.wrong("first_token_left_out", "The first token of your part gets zeros. It has row 0: compare with >=, not with >",
@@ -218,7 +221,7 @@ def gated(normed, gate, up, down):
 
 
 def parallel(ranks, x, normed, gate, up, down, stream=lambda ranks, x: x, of_columns=None, of_rows=None, total=lambda deltas: sum(deltas),
-             down_of=None, read="normed", swapped=False):
+             down_of=None, up_of=None, read="normed", swapped=False):
     width = len(gate)
     deltas = []
     for rank in range(ranks):
@@ -226,7 +229,8 @@ def parallel(ranks, x, normed, gate, up, down, stream=lambda ranks, x: x, of_col
         of_down = own(width, ranks, rank) if of_rows is None else which(of_rows, width, ranks, rank)
         part = down[:, of_down] if down_of is None else down_of(down, ranks, rank)
         gates = (up, gate) if swapped else (gate, up)
-        deltas.append(gated(x if read == "x" else normed, *(matrix[of_gate] for matrix in gates), part))
+        of_up = of_gate if up_of is None else which(up_of, width, ranks, rank)
+        deltas.append(gated(x if read == "x" else normed, gates[0][of_gate], gates[1][of_up], part))
     return stream(ranks, x) + total(deltas)
 
 
@@ -250,6 +254,8 @@ wrong("summed_twice", "The sum over the ranks is taken twice, and each adds what
 wrong("mean", "You take the mean over the ranks. It is their sum", total=lambda deltas: sum(deltas) / len(deltas))
 wrong("every_rank_shard_0", "Every rank has the first part of all matrices. Rank r's begins at r F / ranks", of_columns="first",
       of_rows="first")
+wrong("up_of_rank_0", "Every rank has the first part of up, beside its own part of gate. Both begin at r F / ranks", up_of="first")
+wrong("up_of_the_next_rank", "Your parts of gate and up are of different ranks. Both begin at r F / ranks", up_of="behind")
 wrong("down_of_rank_0", "Every rank has the first part of down. It must belong to the hidden features that this rank has made",
       of_rows="first")
 wrong("interleaved_down", "Your columns of down are dealt out in turn, those of gate and up follow each other: they do not belong "

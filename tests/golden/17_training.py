@@ -692,6 +692,10 @@ rate = Kernel("learning_rate", CHAPTER, "torch.optim.lr_scheduler: LinearLR, the
 for name, advice, how in [
         ("warm_up_from_zero", "Your first step has the rate 0 and learns nothing. Step 1 has peak / warmup",
          dict(rising=lambda step, warmup, peak, lowest: peak * (step - 1) / warmup)),
+        ("warm_up_at_least_one", "Where there is no warm-up you take one of a step, which shifts the cosine. With warmup 0 step 1 is the first of "
+         "the cosine: do not divide by it, and nothing else", dict(warms=lambda step, warmup: step <= max(warmup, 1),
+                                                                   rising=lambda step, warmup, peak, lowest: peak * step / max(warmup, 1),
+                                                                   way=lambda step, warmup, steps: (step - max(warmup, 1)) / (steps - max(warmup, 1)))),
         ("warm_up_missing", "Your rate does not warm up", dict(rising=lambda step, warmup, peak, lowest: peak)),
         ("warm_up_from_lowest", "Your warm-up begins at `lowest`. It begins at 0, and step 1 has peak / warmup",
          dict(rising=lambda step, warmup, peak, lowest: lowest + (peak - lowest) * step / warmup)),

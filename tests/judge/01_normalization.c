@@ -25,7 +25,7 @@ static void unpack_norm_bf16(Function kernel, const Call *c) {
 
 /* x, weight and the output; returns dim. */
 static size_t random_rows(Call *call, Random *random, Size size) {
-    size_t rows = extent(random, size, 2, 9, 67, 2048);
+    size_t rows = size == EMPTY ? 0 : extent(random, size, 2, 9, 67, 2048);
     size_t dim = extent(random, size, 1, 300, 4099, 4096);
     random_input(call, random, "x", 2, SHAPE(rows, dim));
     random_input(call, random, "weight", 1, SHAPE(dim));
@@ -53,7 +53,7 @@ static void random_bf16(Random *random, size_t count, bf16 out[count]) {
 }
 
 static void random_norm_bf16(Call *call, Random *random, Size size) {
-    size_t rows = extent(random, size, 1, 9, 67, 2048);
+    size_t rows = size == EMPTY ? 0 : extent(random, size, 1, 9, 67, 2048);
     size_t dim = extent(random, size, 1, 300, 4099, 4096);
     random_bf16(random, rows * dim, call_input(call, "x", BF16, 2, SHAPE(rows, dim)));
     random_bf16(random, dim, call_input(call, "weight", BF16, 1, SHAPE(dim)));
@@ -62,11 +62,12 @@ static void random_norm_bf16(Call *call, Random *random, Size size) {
 }
 
 const Kernel normalization_kernels[] = {
-    {KERNEL(layer_norm, "01_normalization", norm)},
-    {KERNEL(rms_norm, "01_normalization", rms_norm), .fast = (Function)fast_rms_norm},
-    {KERNEL(batch_norm, "01_normalization", norm)},
-    {KERNEL(dyt, "01_normalization", dyt)},
-    {KERNEL(rms_norm_bf16, "01_normalization", norm_bf16)},
-    {KERNEL(rms_norm_bf16_round_once, "01_normalization", norm_bf16)},
+    {KERNEL(layer_norm, "01_normalization", norm), .may_be_empty = true},
+    {KERNEL(rms_norm, "01_normalization", rms_norm), .may_be_empty = true,
+     .fast = (Function)fast_rms_norm},
+    {KERNEL(batch_norm, "01_normalization", norm), .may_be_empty = true},
+    {KERNEL(dyt, "01_normalization", dyt), .may_be_empty = true},
+    {KERNEL(rms_norm_bf16, "01_normalization", norm_bf16), .may_be_empty = true},
+    {KERNEL(rms_norm_bf16_round_once, "01_normalization", norm_bf16), .may_be_empty = true},
     {0},
 };

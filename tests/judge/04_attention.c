@@ -33,8 +33,9 @@ static void unpack_attention_scores(Function kernel, const Call *c) {
 }
 
 static void random_attention_scores(Call *call, Random *random, Size size) {
-    size_t T = extent(random, size, 1, 20, 131, 512), S = extent(random, size, 1, 40, 300, 4096);
-    size_t D = extent(random, size, 1, 40, 130, 128);
+    size_t T = extent_squared(random, size, 1, 20, 131, 512),
+           S = extent(random, size, 1, 40, 300, 4096);
+    size_t D = extent_squared(random, size, 1, 40, 130, 128);
     random_input(call, random, "q", 2, SHAPE(T, D));
     random_input(call, random, "k", 2, SHAPE(S, D));
     call_output(call, F32, 2, SHAPE(T, S));
@@ -48,7 +49,7 @@ static void unpack_causal_mask(Function kernel, const Call *c) {
 }
 
 static void random_causal_mask(Call *call, Random *random, Size size) {
-    size_t T = extent(random, size, 1, 20, 131, 512),
+    size_t T = extent_squared(random, size, 1, 20, 131, 512),
            S = T + extent(random, size, 0, 20, 170, 3584);
     random_input(call, random, "scores", 2, SHAPE(T, S));
     call_output(call, F32, 2, SHAPE(T, S));
@@ -60,8 +61,9 @@ static void unpack_weighted_sum(Function kernel, const Call *c) {
 }
 
 static void random_weighted_sum(Call *call, Random *random, Size size) {
-    size_t T = extent(random, size, 1, 20, 131, 512), S = extent(random, size, 1, 40, 300, 4096);
-    size_t D = extent(random, size, 1, 40, 130, 128);
+    size_t T = extent_squared(random, size, 1, 20, 131, 512),
+           S = extent(random, size, 1, 40, 300, 4096);
+    size_t D = extent_squared(random, size, 1, 40, 130, 128);
     random_input(call, random, "weights", 2, SHAPE(T, S));
     random_input(call, random, "v", 2, SHAPE(S, D));
     call_output(call, F32, 2, SHAPE(T, D));
@@ -94,8 +96,9 @@ static void unpack_attention(Function kernel, const Call *c) {
 }
 
 static void random_attention(Call *call, Random *random, Size size) {
-    size_t T = extent(random, size, 1, 20, 131, 512), S = T + extent(random, size, 0, 20, 170, 0);
-    size_t D = extent(random, size, 1, 40, 130, 128);
+    size_t T = extent_squared(random, size, 1, 20, 131, 512),
+           S = T + extent(random, size, 0, 20, 170, 0);
+    size_t D = extent_squared(random, size, 1, 40, 130, 128);
     if (size == FAR) {
         T = 2;
         S = FAR_AWAY;
@@ -134,11 +137,12 @@ static void unpack_grouped_query(Function kernel, const Call *c) {
 }
 
 static void random_grouped_query(Call *call, Random *random, Size size) {
-    size_t T = extent(random, size, 1, 20, 70, 256), KV = extent(random, size, 1, 3, 5, 2);
+    size_t T = extent_squared(random, size, 1, 20, 70, 256),
+           KV = extent_squared(random, size, 1, 3, 5, 2);
     if (size == FAR) random_heads(call, random, 1100, 1100, 2, 1, 4);
     else
-        random_heads(call, random, T, T, KV * extent(random, size, 1, 4, 3, 4), KV,
-                     extent(random, size, 1, 40, 130, 128));
+        random_heads(call, random, T, T, KV * extent_squared(random, size, 1, 4, 3, 4), KV,
+                     extent_squared(random, size, 1, 40, 130, 128));
 }
 
 static void unpack_flash_attention(Function kernel, const Call *c) {
@@ -153,22 +157,25 @@ static void unpack_gqa_attention_with_past(Function kernel, const Call *c) {
 }
 
 static void random_gqa_attention_with_past(Call *call, Random *random, Size size) {
-    size_t T = extent(random, size, 1, 20, 33, 1), S = T + extent(random, size, 0, 20, 100, 4095);
-    size_t KV = extent(random, size, 1, 3, 5, 8), D = extent(random, size, 1, 40, 130, 128);
+    size_t T = extent_squared(random, size, 1, 20, 33, 1),
+           S = T + extent(random, size, 0, 20, 100, 4095);
+    size_t KV = extent_squared(random, size, 1, 3, 5, 8),
+           D = extent_squared(random, size, 1, 40, 130, 128);
     if (size == FAR) random_heads(call, random, 2, FAR_AWAY, 2, 1, 8);
-    else random_heads(call, random, T, S, KV * extent(random, size, 1, 4, 3, 4), KV, D);
+    else random_heads(call, random, T, S, KV * extent_squared(random, size, 1, 4, 3, 4), KV, D);
 }
 
 /* Large: a token after 32768 others, and a text of 4096, with the heads of Llama 3 8B. */
 static void random_flash_attention(Call *call, Random *random, Size size) {
-    size_t KV = extent(random, size, 1, 3, 5, 0), T = extent(random, size, 1, 70, 131, 0);
+    size_t KV = extent_squared(random, size, 1, 3, 5, 0),
+           T = extent_squared(random, size, 1, 70, 131, 0);
     if (size == LARGE) random_heads(call, random, 1, 32768, 32, 8, 128);
     else if (size == LARGE_PREFILL) random_heads(call, random, 4096, 4096, 32, 8, 128);
     else if (size == FAR) random_heads(call, random, 2, FAR_AWAY, 2, 1, 8);
     else
         random_heads(call, random, T, T + extent(random, size, 0, 70, 170, 0),
-                     KV * extent(random, size, 1, 4, 3, 0), KV,
-                     extent(random, size, 1, 140, 130, 0));
+                     KV * extent_squared(random, size, 1, 4, 3, 0), KV,
+                     extent_squared(random, size, 1, 140, 130, 0));
 }
 
 static double heads_operations(const Call *c) {
@@ -249,9 +256,11 @@ static void unpack_kv_cache_append(Function kernel, const Call *c) {
 }
 
 static void random_kv_cache_append(Call *call, Random *random, Size size) {
-    size_t T = extent(random, size, 1, 9, 33, 512), length = extent(random, size, 0, 20, 100, 4096);
+    size_t T = extent_squared(random, size, 1, 9, 33, 512),
+           length = extent(random, size, 0, 20, 100, 4096);
     size_t capacity = length + T + extent(random, size, 0, 5, 7, 0);
-    size_t KV = extent(random, size, 1, 3, 5, 8), D = extent(random, size, 1, 40, 130, 128);
+    size_t KV = extent_squared(random, size, 1, 3, 5, 8),
+           D = extent_squared(random, size, 1, 40, 130, 128);
     random_input(call, random, "k", 3, SHAPE(T, KV, D));
     random_input(call, random, "v", 3, SHAPE(T, KV, D));
     random_input(call, random, "cache_k", 3, SHAPE(capacity, KV, D));
@@ -261,10 +270,12 @@ static void random_kv_cache_append(Call *call, Random *random, Size size) {
 }
 
 static void random_cached_attention(Call *call, Random *random, Size size) {
-    size_t T = extent(random, size, 1, 9, 33, 1), length = extent(random, size, 0, 20, 100, 4095);
+    size_t T = extent_squared(random, size, 1, 9, 33, 1),
+           length = extent(random, size, 0, 20, 100, 4095);
     size_t capacity = length + T + extent(random, size, 0, 5, 7, 0);
-    size_t KV = extent(random, size, 1, 3, 5, 8), H = KV * extent(random, size, 1, 4, 3, 4);
-    size_t D = extent(random, size, 1, 40, 130, 128);
+    size_t KV = extent_squared(random, size, 1, 3, 5, 8),
+           H = KV * extent_squared(random, size, 1, 4, 3, 4);
+    size_t D = extent_squared(random, size, 1, 40, 130, 128);
     if (size == FAR) {
         T = 2;
         length = FAR_AWAY;

@@ -30,8 +30,8 @@ static void random_table(Call *call, size_t T, size_t D) {
 }
 
 static void random_rope(Call *call, Random *random, Size size) {
-    size_t T = extent(random, size, 1, 9, 131, 4096);
-    size_t H = extent(random, size, 1, 5, 33, 32);
+    size_t T = extent_squared(random, size, 1, 9, 131, 4096);
+    size_t H = extent_squared(random, size, 1, 5, 33, 32);
     size_t D = 2 * extent(random, size, 1, 40, 65, 64);
     random_input(call, random, "x", 3, SHAPE(T, H, D));
     random_table(call, T, D);
@@ -39,9 +39,10 @@ static void random_rope(Call *call, Random *random, Size size) {
 }
 
 static void random_rope_qkv(Call *call, Random *random, Size size) {
-    size_t T = extent(random, size, 1, 9, 131, 4096);
-    size_t KV = extent(random, size, 1, 3, 5, 8), H = KV * extent(random, size, 1, 3, 7, 4);
-    size_t D = 2 * extent(random, size, 1, 40, 65, 64);
+    size_t T = extent_squared(random, size, 1, 9, 131, 4096);
+    size_t KV = extent_squared(random, size, 1, 3, 5, 8),
+           H = KV * extent_squared(random, size, 1, 3, 7, 4);
+    size_t D = 2 * extent_squared(random, size, 1, 40, 65, 64);
     random_input(call, random, "qkv", 3, SHAPE(T, H + 2 * KV, D));
     random_table(call, T, D);
     index_input(call, "KV", (int64_t)KV);
@@ -106,7 +107,7 @@ static void unpack_rope_table(Function kernel, const Call *c) {
 }
 
 static void random_rope_table(Call *call, Random *random, Size size) {
-    size_t T = extent(random, size, 1, 30, 131, 16384);
+    size_t T = extent_squared(random, size, 1, 30, 131, 16384);
     size_t half = extent(random, size, 1, 64, 129, 64);
     int *positions = call_input(call, "positions", I32, 1, SHAPE(T));
     for (size_t t = 0; t < T; t++)

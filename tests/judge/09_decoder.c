@@ -219,13 +219,15 @@ typedef struct {
 } Sizes;
 
 static Sizes random_sizes(Random *random, Size size) {
-    size_t KV = extent(random, size, 1, 3, 3, 8), D = 2 * extent(random, size, 1, 6, 16, 32);
-    return (Sizes){.T = extent(random, size, 1, 9, 35, 1),
-                   .C = extent(random, size, 1, 30, 131, 1024),
+    size_t KV = extent_squared(random, size, 1, 3, 3, 8),
+           D = 2 * extent_squared(random, size, 1, 6, 16, 32);
+    /* A decoder has room for a piece of a text, so that T is never long. */
+    return (Sizes){.T = size == LONG ? 2 : extent_squared(random, size, 1, 9, 35, 1),
+                   .C = extent_squared(random, size, 1, 30, 131, 1024),
                    .KV = KV,
-                   .H = KV * extent(random, size, 1, 3, 2, 2),
+                   .H = KV * extent_squared(random, size, 1, 3, 2, 2),
                    .D = D,
-                   .F = extent(random, size, 1, 40, 301, 2816)};
+                   .F = extent_squared(random, size, 1, 40, 301, 2816)};
 }
 
 static void random_attention_weights(Call *call, Random *random, size_t L, Sizes s) {
@@ -270,7 +272,10 @@ static void random_feed_forward_block(Call *call, Random *random, Size size) {
 
 static void random_decoder_forward(Call *call, Random *random, Size size) {
     Sizes s = random_sizes(random, size);
-    size_t L = extent(random, size, 1, 3, 2, 1), V = extent(random, size, 1, 40, 100, 1000);
+    size_t L = (size_t)(size == MEDIUM ? 2
+                        : size >= LONG ? 1
+                                       : random_between(random, 1, 3)),
+           V = extent_squared(random, size, 1, 40, 100, 1000);
     int *ids = call_input(call, "ids", I32, 1, SHAPE(s.T));
     for (size_t t = 0; t < s.T; t++) ids[t] = random_between(random, 0, (int)V - 1);
     random_input(call, random, "embed_tokens", 2, SHAPE(V, s.C));

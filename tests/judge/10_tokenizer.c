@@ -72,6 +72,7 @@ static void unpack_bpe_merge(Function kernel, const Call *c) {
         out[0][i] = i < count ? (float)symbols[i].id : -1;
         out[1][i] = i < count ? (float)symbols[i].start : -1;
     }
+    vocabulary_free(&vocabulary);
 }
 
 static int *random_ids(Call *call, Random *random, size_t n, int V) {
@@ -81,7 +82,8 @@ static int *random_ids(Call *call, Random *random, size_t n, int V) {
 }
 
 static void random_pair_counts(Call *call, Random *random, Size size) {
-    size_t n = extent(random, size, 1, 60, 1000, 100000), V = extent(random, size, 1, 9, 50, 256);
+    size_t n = extent(random, size, 1, 60, 1000, 100000),
+           V = extent_squared(random, size, 1, 9, 50, 256);
     random_ids(call, random, n, (int)V);
     index_input(call, "V", (int64_t)V);
     call_output(call, F32, 2, SHAPE(V, V));
@@ -101,7 +103,7 @@ static void random_merge_pair(Call *call, Random *random, Size size) {
 static void random_bpe_merge(Call *call, Random *random, Size size) {
     enum { LETTERS = 4, LONGEST = 8 };
     int V = random_between(random, LETTERS, 40), total = 0;
-    size_t n = extent(random, size, 1, 60, 1000, 100000);
+    size_t n = extent_squared(random, size, 1, 60, 1000, 100000);
     int *lengths = call_input(call, "lengths", I32, 1, SHAPE((size_t)V)), *text, *pieces;
     float *ranks = call_input(call, "ranks", F32, 1, SHAPE((size_t)V));
     char piece[40][LONGEST] = {{'a'}, {'b'}, {'c'}, {'d'}};

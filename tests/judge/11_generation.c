@@ -28,6 +28,13 @@ static int random_logits(Call *call, Random *random, Size size) {
     return (int)V;
 }
 
+static int more_logits(Call *call, Random *random, size_t V) {
+    call_free(call);
+    random_input(call, random, "logits", 1, SHAPE(V));
+    call_output(call, F32, 1, SHAPE(V));
+    return (int)V;
+}
+
 /* Temperatures from the lowest that is allowed to the highest; each power of ten is equally likely.
  */
 static void random_temperature(Call *call, Random *random, Size size) {
@@ -38,18 +45,28 @@ static void random_temperature(Call *call, Random *random, Size size) {
 }
 
 static void random_top_k(Call *call, Random *random, Size size) {
+    /* A long k goes with a V that is somewhat longer: who seeks the largest k times has V k steps.
+     */
     int V = random_logits(call, random, size);
-    index_input(call, "k", random_between(random, 1, V < 50 ? V : 50));
+    int k = (int)extent_squared(random, size, 1, 50, 50, 50);
+    if (size == LONG && k > 50) V = more_logits(call, random, (size_t)k + 9);
+    index_input(call, "k", k < V ? k : V);
 }
 
 static void random_cut(Call *call, Random *random, Size size) {
-    random_logits(call, random, size);
+    int V = random_logits(call, random, size);
+    /* Of thousands of tokens that are all about as likely, rounding decides which is the last. */
+    float *logits = (void *)argument(call, "logits");
+    for (int i = 0; size == LONG && i < V; i++) logits[i] *= 8;
     scalar_input(call, "p", 0.05f + 0.9f * (float)random_uniform(random));
 }
 
 static void random_penalty(Call *call, Random *random, Size size) {
     int V = random_logits(call, random, size);
-    int n = size == FAR ? 400 : 20, *ids = call_input(call, "ids", I32, 1, SHAPE((size_t)n));
+    int n = size == LONG  ? (int)extent(random, size, 20, 20, 20, 20)
+            : size == FAR ? 400
+                          : 20,
+        *ids = call_input(call, "ids", I32, 1, SHAPE((size_t)n));
     for (int i = 0; i < n; i++) ids[i] = random_between(random, 0, V - 1);
     scalar_input(call, "penalty", 1.05f + (float)random_uniform(random));
 }

@@ -30,7 +30,8 @@ static void unpack_quantize(int block, Function kernel, const Call *c) {
 }
 
 static void random_quantize(int block, Call *call, Random *random, Size size) {
-    size_t rows = extent(random, size, 1, 4, 9, 64), blocks = extent(random, size, 1, 5, 35, 128);
+    size_t rows = extent_squared(random, size, 1, 4, 9, 64),
+           blocks = extent_squared(random, size, 1, 5, 35, 128);
     random_input(call, random, "x", 2, SHAPE(rows, 32 * blocks));
     call_output(call, F32, 2, SHAPE(rows, (size_t)block * blocks));
 }
@@ -68,8 +69,8 @@ static const int *halves_of(const QuantType *format) {
 
 static void random_dequantize(const char *name, Call *call, Random *random, Size size) {
     const QuantType *format = format_named(name);
-    size_t rows = extent(random, size, 1, 4, 9, 64),
-           count = extent(random, size, 1, 5, 35, 128 * 32 / (size_t)format->numbers);
+    size_t rows = extent_squared(random, size, 1, 4, 9, 64),
+           count = extent_squared(random, size, 1, 5, 35, 128 * 32 / (size_t)format->numbers);
     random_blocks(call, random, "blocks", format, halves_of(format), rows, count);
     call_output(call, F32, 2, SHAPE(rows, count * (size_t)format->numbers));
 }
@@ -88,8 +89,9 @@ static void unpack_dot(int block, Function kernel, const Call *c) {
 
 static void random_dot(const char *name, Call *call, Random *random, Size size) {
     const QuantType *format = format_named(name), *q8_0 = format_named("Q8_0");
-    size_t rows = extent(random, size, 1, 4, 5, 1), out = extent(random, size, 1, 4, 7, 4096),
-           count = extent(random, size, 1, 6, 35, 128);
+    size_t rows = extent_squared(random, size, 1, 4, 5, 1),
+           out = extent_squared(random, size, 1, 4, 7, 4096),
+           count = extent_squared(random, size, 1, 6, 35, 128);
     random_blocks(call, random, "weight", format, halves_of(format), out, count);
     random_blocks(call, random, "x", q8_0, halves_of(q8_0), rows, count);
     call_output(call, F32, 2, SHAPE(rows, out));

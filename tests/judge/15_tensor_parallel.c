@@ -49,14 +49,14 @@ static size_t random_ranks(Call *call, Random *random) {
 }
 
 static void random_shard_columns(Call *call, Random *random, Size size) {
-    size_t ranks = random_ranks(call, random), own = extent(random, size, 1, 9, 40, 512),
+    size_t ranks = random_ranks(call, random), own = extent_squared(random, size, 1, 9, 40, 512),
            C = extent(random, size, 1, 30, 131, 2048);
     random_input(call, random, "weight", 2, SHAPE(ranks * own, C));
     call_output(call, F32, 2, SHAPE(own, C));
 }
 
 static void random_shard_rows(Call *call, Random *random, Size size) {
-    size_t ranks = random_ranks(call, random), own = extent(random, size, 1, 9, 40, 512),
+    size_t ranks = random_ranks(call, random), own = extent_squared(random, size, 1, 9, 40, 512),
            C = extent(random, size, 1, 30, 131, 2048);
     random_input(call, random, "weight", 2, SHAPE(C, ranks * own));
     call_output(call, F32, 2, SHAPE(C, own));
@@ -67,7 +67,8 @@ static void random_shard_heads(Call *call, Random *random, Size size) {
     size_t ranks = random_ranks(call, random), choice = (size_t)random_between(random, 0, 2);
     size_t KV = choice == 0 ? ranks : choice == 1 ? 2 * ranks : ranks % 2 ? 1 : ranks / 2;
     size_t H = 2 * ranks * (size_t)random_between(random, 1, 3), kept = KV > ranks ? KV / ranks : 1;
-    size_t D = extent(random, size, 1, 6, 16, 64), C = extent(random, size, 1, 20, 70, 512);
+    size_t D = extent_squared(random, size, 1, 6, 16, 64),
+           C = extent_squared(random, size, 1, 20, 70, 512);
     index_input(call, "H", (int64_t)H);
     index_input(call, "KV", (int64_t)KV);
     index_input(call, "kept", (int64_t)kept);
@@ -76,7 +77,7 @@ static void random_shard_heads(Call *call, Random *random, Size size) {
 }
 
 static void random_vocabulary(Call *call, Random *random, Size size) {
-    size_t ranks = random_ranks(call, random), own = extent(random, size, 1, 9, 40, 4000);
+    size_t ranks = random_ranks(call, random), own = extent_squared(random, size, 1, 9, 40, 4000);
     size_t T = extent(random, size, 1, 20, 100, 512), C = extent(random, size, 1, 30, 131, 2048);
     index_input(call, "V", (int64_t)(ranks * own));
     int *ids = call_input(call, "ids", I32, 1, SHAPE(T));
@@ -86,7 +87,7 @@ static void random_vocabulary(Call *call, Random *random, Size size) {
 }
 
 static void random_largest(Call *call, Random *random, Size size) {
-    size_t ranks = extent(random, size, 1, 9, 16, 64);
+    size_t ranks = extent_squared(random, size, 1, 9, 16, 64);
     int V = (int)ranks * 100 + random_between(random, 0, 99);
     index_input(call, "V", V);
     random_input(call, random, "largest", 1, SHAPE(ranks));
@@ -97,8 +98,9 @@ static void random_largest(Call *call, Random *random, Size size) {
 
 static void random_parallel(Call *call, Random *random, Size size) {
     size_t ranks = (size_t)(int[]){1, 2, 3, 4, 8}[random_between(random, 0, 4)];
-    size_t T = extent(random, size, 1, 9, 20, 1), C = extent(random, size, 1, 30, 131, 1024),
-           F = ranks * extent(random, size, 1, 9, 20, 256);
+    size_t T = extent_squared(random, size, 1, 9, 20, 1),
+           C = extent_squared(random, size, 1, 30, 131, 1024),
+           F = ranks * extent_squared(random, size, 1, 9, 20, 256);
     index_input(call, "ranks", (int64_t)ranks);
     random_input(call, random, "x", 2, SHAPE(T, C));
     random_input(call, random, "normed", 2, SHAPE(T, C));

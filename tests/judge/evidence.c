@@ -38,8 +38,7 @@ static Answer answer_of(const Kernel *kernel, const Verdict *verdict) {
     Answer answer = {
         .golden = golden, .got = verdict->output, .count = tensor_count(&golden->expected)};
     answer.row = golden->exact ? 1 : golden_row(golden, kernel->pointwise);
-    answer.tolerance =
-        golden->exact ? 0 : CHECK_MULTIPLE * verdict->comparison.reference + CHECK_ULPS;
+    answer.tolerance = golden_tolerance(golden, kernel->pointwise, verdict->comparison.reference);
     double *truth = tensor_to_double(&golden->expected64);
     for (size_t i = 0; i < answer.count; i++) {
         double expected = tensor_get(&golden->expected, i);

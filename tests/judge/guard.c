@@ -180,6 +180,13 @@ const char *llama_guard_trouble(void) {
     return trouble[0] ? in_words() : NULL;
 }
 
+/* How many bytes of its heap are in use. */
+size_t llama_guard_held(void) {
+    size_t bytes = 0;
+    for (int b = 0; b < block_count; b++) bytes += blocks[b].freed ? 0 : blocks[b].bytes;
+    return bytes;
+}
+
 /* Why this address may not be touched; NULL if it is none of the heap's. */
 const char *llama_guard_explains(const void *address) {
     const char *at = address;

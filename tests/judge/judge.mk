@@ -17,12 +17,15 @@ $(BUILD)/guard.o: tests/judge/guard.c $(BUILD)/flags
 $(BUILD)/contracts.h: tests/judge/contracts.sh $(BUILD)/verify $(wildcard chapters/*/*.h common/*.h)
 	@sh tests/judge/contracts.sh $(call quote,$(abspath $(BUILD)/verify)) > $@
 
-$(BUILD)/compile.sh: tests/judge/judge.mk tests/judge/compile.sh $(BUILD)/flags $(BUILD)/libllama.a $(BUILD)/guard.o $(BUILD)/contracts.h
+$(BUILD)/compile.sh: tests/judge/judge.mk tests/judge/compile.sh tests/judge/mixed_signs.c $(BUILD)/flags $(BUILD)/libllama.a $(BUILD)/guard.o $(BUILD)/contracts.h
+	@$(CC) $(FLAGS) -fno-sanitize=all tests/judge/mixed_signs.c -o $(BUILD)/mixed_signs && { \
+	    $(EMULATOR) $(BUILD)/mixed_signs && mixed_signs= || mixed_signs="-mno-avx512vnni -mno-avxvnni"; }; \
+	echo "mixed_signs='$$mixed_signs'" > $@
 	@printf '%s\n' \
-	    $(call quote,compiler() { $(CC) $(FLAGS) -UROOT -I$(call quote,$(CURDIR)) -I$(call quote,$(CURDIR)/chapters) "$$@"; }) \
+	    $(call quote,compiler() { $(CC) $(FLAGS) -UROOT -I$(call quote,$(CURDIR)) -I$(call quote,$(CURDIR)/chapters) $$mixed_signs "$$@"; }) \
 	    $(call quote,reader() { [ "$$SANITIZED" ] || set -- "$$@" $(GUARDED); compiler "$$@" $(COURSE) $(LIBS); }) \
 	    $(call quote,messages() { cat $(call quote,$(abspath $(BUILD))/contracts.h); \
-	        LC_ALL=C compiler "$$@" $(MESSAGES) -include $(call quote,$(abspath $(BUILD))/contracts.h); }) > $@
+	        LC_ALL=C compiler "$$@" $(MESSAGES) -include $(call quote,$(abspath $(BUILD))/contracts.h); }) >> $@
 	@cat tests/judge/compile.sh >> $@
 
 # The reader's files as "$1", "$2", …: SRC is one file, whose name may have blanks, or several with blanks between them.

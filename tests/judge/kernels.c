@@ -24,10 +24,19 @@ const Kernel *kernel_named(const char *name) {
 
 /* ------------------------------------------------------------------ arguments of random calls */
 
+/* Normal numbers. Of many, those after the first are these again: 65539 is a prime, so that an
+ * index which is off by a round number still finds another one. */
+static void fill_long(Random *random, size_t count, float out[count]) {
+    enum { DRAWN = 65539 };
+    random_fill(random, count < DRAWN ? count : DRAWN, out);
+    for (size_t done = DRAWN; done < count; done *= 2)
+        memcpy(out + done, out, (count - done < done ? count - done : done) * sizeof *out);
+}
+
 void random_input(Call *call, Random *random, const char *name, int rank, const size_t shape[]) {
     size_t count = 1;
     for (int axis = 0; axis < rank; axis++) count *= shape[axis];
-    random_fill(random, count, call_input(call, name, F32, rank, shape));
+    fill_long(random, count, call_input(call, name, F32, rank, shape));
 }
 
 void scalar_input(Call *call, const char *name, float value) {
@@ -38,9 +47,32 @@ void index_input(Call *call, const char *name, int64_t value) {
     *(int64_t *)call_input(call, name, I64, 0, NULL) = value;
 }
 
-size_t extent(Random *random, Size size, int low, int high, size_t medium, size_t large) {
+static int long_one, asked;
+void begin_long(int which) {
+    long_one = which;
+    asked = 0;
+}
+int extents_asked(void) { return asked; }
+
+static size_t extent_beyond(size_t power, Random *random, Size size, int low, int high,
+                            size_t medium, size_t large) {
+    enum { TINY = 2 };
+    if (size == LONG) {
+        if (asked++ == long_one) return power + (size_t)random_between(random, 1, 40);
+        return (size_t)random_between(random, low, low > TINY || high < TINY ? high : TINY);
+    }
     int small = random_between(random, low, high);
-    return size == SMALL || size == FAR ? (size_t)small : size == MEDIUM ? medium : large;
+    return size == SMALL || size == FAR || size == EMPTY ? (size_t)small
+           : size == MEDIUM                              ? medium
+                                                         : large;
+}
+
+size_t extent(Random *random, Size size, int low, int high, size_t medium, size_t large) {
+    return extent_beyond(1 << 17, random, size, low, high, medium, large);
+}
+
+size_t extent_squared(Random *random, Size size, int low, int high, size_t medium, size_t large) {
+    return extent_beyond(1 << 11, random, size, low, high, medium, large);
 }
 
 /* ------------------------------------------------------------------ y = x W^T + b */

@@ -12,8 +12,9 @@
 
 /* Random calls come small or medium, to compare kernels on, or as large as in a Llama, to time them
  * on. Far are those whose last token has thousands before it, where a kernel minds; elsewhere they
- * are small. */
-typedef enum { SMALL, MEDIUM, FAR, LARGE, LARGE_PREFILL } Size;
+ * are small. Long are those with one dimension that is longer than any of a Llama's, and in empty
+ * ones there is no row. */
+typedef enum { SMALL, MEDIUM, FAR, EMPTY, LONG, LARGE, LARGE_PREFILL } Size;
 
 /* A call that a kernel must not answer: it ends the program, as fail() does. */
 typedef struct {
@@ -35,6 +36,7 @@ typedef struct {
     double (*operations)(
         const Call *call); /* floating-point operations, where they may be the limit; or NULL */
     bool has_prefill;      /* random_call knows LARGE_PREFILL */
+    bool may_be_empty;     /* by the contract; random_call knows EMPTY */
 } Kernel;
 
 /* The kernels in the order of the chapters; NULL past the last. */
@@ -60,7 +62,14 @@ void random_input(Call *call, Random *random, const char *name, int rank,
 void scalar_input(Call *call, const char *name, float value);
 void index_input(Call *call, const char *name, int64_t value);
 
-/* One dimension of a random call: low .. high where it is small, otherwise as given. */
+/* One dimension of a random call: low .. high where it is small, otherwise as given. In a long call
+ * the one that begin_long() chose, by its number from 0, is beyond 2^17; the others are at most 2.
+ */
 size_t extent(Random *random, Size size, int low, int high, size_t medium, size_t large);
+/* A dimension that the work grows with the square of, such as a text's length in attention, or that
+ * many rows are as wide as at a time: in a long call it is beyond 2^11. */
+size_t extent_squared(Random *random, Size size, int low, int high, size_t medium, size_t large);
+void begin_long(int which);
+int extents_asked(void); /* how many dimensions the call has had since then */
 
 #endif

@@ -8,6 +8,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fenv.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -83,6 +88,9 @@ static Guarded guarded[MOST_GUARDED];
 static int guarded_count,
     next_room; /* where a timed call is repeated, the room of the time before is there yet */
 
+/* As a float, 1.5058. */
+static const uint16_t ORDINARY = 0x3fc0;
+
 static void fill(void *memory, size_t bytes, uint16_t pattern) {
     for (size_t i = 0; i < bytes; i++) ((char *)memory)[i] = ((const char *)&pattern)[i % 2];
 }
@@ -130,6 +138,7 @@ static Call guarded_call(const Run *run) {
     Call call = run->call;
     size_t bytes = tensor_bytes(&call.output);
     call.output.data = guard("out", bytes, run->at_end, false)->data;
+    if (run->ordinary) fill((void *)call.output.data, bytes, ORDINARY);
     for (int i = 0; i < call.input_count; i++) {
         Tensor *input = &call.input[i];
         const void *source = input->data;
@@ -175,6 +184,7 @@ void complain(const char *format, ...) {
 
 /* Functions of a library that `make verify` linked with guard.c: they know its heap and stack. */
 static const char *(*explained_by_library)(const void *address), *(*heap_trouble)(void);
+static size_t (*heap_held)(void);
 static void (*set_threads)(int threads);
 
 static const char *stack_begin;   /* about where the job's stack begins, which grows down */
@@ -278,6 +288,30 @@ __attribute__((noinline)) static void fill_stack(void) {
     do_not_optimize(room);
 }
 
+/* ------------------------------------------------------------------ what a kernel leaves behind */
+
+/* Of the heap, how many bytes are in use: of a library's that is guarded, and of all others. */
+static size_t heap_in_use(void) {
+    size_t bytes = heap_held ? heap_held() : 0;
+#ifdef __GLIBC__
+    struct mallinfo2 all = mallinfo2();
+    bytes += all.uordblks + all.hblkhd;
+#endif
+    return bytes;
+}
+
+/* The state that whoever calls a kernel counts on. */
+static const char *left_behind(void) {
+    volatile float tiny = 0x1p-130f, same = 1;
+    struct sigaction action;
+    if (fegetround() != FE_TONEAREST) return "it leaves another rounding mode behind: fesetround";
+    if (tiny * same == 0)
+        return "it leaves the processor in flush-to-zero mode: numbers below 1.2e-38 become 0";
+    sigaction(SIGSEGV, NULL, &action);
+    if (action.sa_sigaction != on_fault) return "it leaves a handler for SIGSEGV behind";
+    return NULL;
+}
+
 /* False after trouble. */
 static bool call_once(const Run *run) {
     running = run;
@@ -285,6 +319,10 @@ static bool call_once(const Run *run) {
     Call call = guarded_call(run);
     /* More threads than processors take turns. */
     give_up_in_time(run->threads < thread_count() ? run->threads : thread_count());
+    if (run->is_long) {
+        setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = LONG_SECONDS}, NULL);
+        alarm(ON_THE_CLOCK * LONG_SECONDS);
+    }
     /* Its messages are not for the reader. */
     if (run->may_end) {
         dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
@@ -296,7 +334,8 @@ static bool call_once(const Run *run) {
         fill_stack();
         call_kernel(&timed);
     }
-    const char *trouble = heap_trouble ? heap_trouble() : NULL;
+    const char *trouble = heap_trouble ? heap_trouble() : NULL, *left = left_behind();
+    if (left) complain("%s", left);
     if (trouble) return snprintf(job->outcome.trouble, TROUBLE, "%s", trouble), false;
     for (int i = 0; i < guarded_count; i++)
         if (!guarded[i].input && !intact(&guarded[i])) return false;
@@ -305,10 +344,32 @@ static bool call_once(const Run *run) {
     return true;
 }
 
+/* What is kept from the first times on, such as a table, is no leak. */
+static bool call_many_times(const Run *run) {
+    enum { SETTLED = 10 };
+    size_t before = 0;
+    for (int time = 0; time == 0 || time < run->times; time++) {
+        if (time == SETTLED) before = heap_in_use();
+        if (!call_once(run)) return false;
+    }
+    size_t after = run->times > SETTLED ? heap_in_use() : 0;
+    if (after > before) job->outcome.leaked = (after - before) / (size_t)(run->times - SETTLED);
+    return true;
+}
+
+static void enlarge_stack(void) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_STACK, &limit);
+    const rlim_t wanted = 64 << 20;
+    if (limit.rlim_cur < wanted && wanted <= limit.rlim_max) limit.rlim_cur = wanted;
+    setrlimit(RLIMIT_STACK, &limit);
+}
+
 static _Noreturn void do_job(void) {
     stack_begin = (const char *)__builtin_frame_address(0);
     catch_faults();
-    for (int r = 0; r < job->count && call_once(&job->run[r]); r++) job->outcome.returned++;
+    if (job->run[0].is_long) enlarge_stack();
+    for (int r = 0; r < job->count && call_many_times(&job->run[r]); r++) job->outcome.returned++;
     job->used = processor_seconds();
     fflush(stdout); /* what the kernel printed, for its author */
     _exit(0);
@@ -330,6 +391,7 @@ struct Library {
     char *path;     /* NULL: the functions are this program's own */
     char *source;   /* preprocessed: what lies beside the library as FILE.so.i; or NULL */
     char *messages; /* FILE.so.said; or NULL */
+    Library *plain; /* compiled with few optimizations; NULL: not asked for yet, or there is none */
     pid_t process;  /* 0: there is none */
     int socket;     /* to it: a byte asks, a byte answers */
 };
@@ -376,6 +438,7 @@ static void learn_from(void *handle) {
     explained_by_library =
         (const char *(*)(const void *))function_in(handle, "llama_guard_explains");
     heap_trouble = (const char *(*)(void))function_in(handle, "llama_guard_trouble");
+    heap_held = (size_t(*)(void))function_in(handle, "llama_guard_held");
 }
 
 void sweep_after(pid_t process) {
@@ -523,7 +586,20 @@ Library *library_open(const char *path) {
     return library;
 }
 
+Library *library_plain(Library *library) {
+    char command[4096 + 32], path[4096], trouble[TROUBLE];
+    if (library->plain || !library->path) return library->plain;
+    snprintf(path, sizeof path, "%s.again", library->path);
+    if (access(path, R_OK) != 0) return NULL;
+    snprintf(command, sizeof command, "sh '%s' >/dev/null 2>&1", path);
+    if (strchr(path, '\'') || system(command) != 0) return NULL;
+    unlink(path); /* once is enough, even where it fails */
+    snprintf(path, sizeof path, "%s.plain.so", library->path);
+    return library->plain = library_load(path, trouble);
+}
+
 void library_close(Library *library) {
+    if (library->plain) library_close(library->plain);
     end_process(library, true);
     free(library->path);
     free(library->source);
@@ -620,10 +696,11 @@ Outcome run_job(Library *library, Function kernel, Unpack *unpack, int count, co
     return finish(home);
 }
 
-double time_call(Library *library, Function kernel, Unpack *unpack, const Call *call,
+double time_call(Library *library, Function kernel, Unpack *unpack, const Call *call, void *output,
                  char trouble[static TROUBLE]) {
     Library *home = library ? library : own_functions();
-    describe_job(kernel, unpack, 1, &(Run){.call = *call, .threads = thread_count()});
+    describe_job(kernel, unpack, 1,
+                 &(Run){.call = *call, .threads = thread_count(), .output = output});
     job->timed = true;
     Outcome outcome = finish(home);
     memcpy(trouble, outcome.trouble, TROUBLE);

@@ -24,13 +24,20 @@
 typedef void (*Function)(void); /* any kernel; an Unpack function knows its true type */
 typedef void Unpack(Function kernel, const Call *call);
 
-enum { TROUBLE = 256, MOST_RUNS = 8 };
+enum { TROUBLE = 256, MOST_RUNS = 12 };
 
 /* The processor's seconds until a call is given up: 10; the tests shorten it. On a busy machine the
  * call waits for its turn: on the clock it has so many times that, and who only sleeps is waited
  * for so long. */
 extern unsigned call_time_limit;
 enum { ON_THE_CLOCK = 5 };
+
+/* A right kernel may be slow where a dimension is long; it is not waited for. */
+#ifdef UNTIMED
+enum { LONG_SECONDS = 60 };
+#else
+enum { LONG_SECONDS = 2 };
+#endif
 
 /* Ends this process when its threads, so many, have each used call_time_limit; forget_the_limit()
  * takes that back. */
@@ -50,6 +57,10 @@ typedef struct Library Library;
 Library *library_load(const char *path, char trouble[static TROUBLE]);
 Library *library_open(const char *path); /* the same, or fail() */
 void library_close(Library *library);
+
+/* The same files, compiled once more with few optimizations, if `make verify` has left word how to;
+ * otherwise, or if that fails, NULL. The library closes it. */
+Library *library_plain(Library *library);
 
 /* The preprocessed source, and the compiler's messages about its kernels (signature.h), if `make
  * verify` has compiled it; otherwise NULL. */
@@ -73,7 +84,10 @@ Function function_in(void *handle, const char *name);
 typedef struct {
     Call call;
     int threads;
+    int times;            /* it is made so often, and what the last time wrote counts; 0: once */
     bool at_end;          /* the arrays end at a forbidden page */
+    bool ordinary;        /* out is full of ordinary numbers before the call, and not of NaN */
+    bool is_long;         /* the stack is larger than usual, and the time shorter: LONG_SECONDS */
     const char *in_place; /* the input that the output is laid over, where the contract allows that;
                              or NULL */
     bool may_end; /* the contract asks that it be refused: that the kernel end the program is no
@@ -88,15 +102,18 @@ typedef struct {
     char complaint[TROUBLE]; /* what the contract promises besides the output, and is not so; or ""
                               */
     int complained;          /* the call that this is about */
-    double seconds;          /* the best time of the first call, where many were asked for */
+    size_t
+        leaked; /* bytes of the heap that each time of a call made many times has not given back */
+    double seconds; /* the best time of the first call, where many were asked for */
 } Outcome;
 
 /* Calls the kernel as `runs` say, one after the other, in one process. `library` is where it lies,
  * NULL for this program's own. */
 Outcome run_job(Library *library, Function kernel, Unpack *unpack, int count, const Run runs[]);
 
-/* The same call again and again: the best time in seconds, or NaN after trouble. */
-double time_call(Library *library, Function kernel, Unpack *unpack, const Call *call,
+/* The same call again and again: the best time in seconds, or NaN after trouble. What it wrote the
+ * last time is copied to `output`, which is call_room of its size, or NULL. */
+double time_call(Library *library, Function kernel, Unpack *unpack, const Call *call, void *output,
                  char trouble[static TROUBLE]);
 
 /* For Unpack functions: room to work in that a kernel asks its caller for, guarded as the output

@@ -121,7 +121,7 @@ static const struct Submission {
     {"no include.c", "#include \"no_such_file.h\"\n", "does not compile", 0, "no_such_file.h"},
     {"files.c",
      "#include <stdio.h>\n#include <math.h>\n#define sqrt(x) (remember(), sqrt(x))\n"
-     "static void remember(void) {\n"
+     "static void remember(void) {\n    static int done;\n    if (done++) return;\n"
      "    FILE *file = fopen(\"remember.txt\", \"a+\");\n    fputs(\"here\", file), "
      "fclose(file);\n}\n"
      "#define layer_norm other\n#define batch_norm another\n#define rms_norm_bf16 "
@@ -243,7 +243,7 @@ static void every_task_has_a_row(void **state) {
     assert_said(AT("\nanna maria.c,01,rms_norm_bf16,right,%d,%d,\n", cases("rms_norm_bf16"),
                    cases("rms_norm_bf16")));
     assert_said(AT("\nempty.c,01,layer_norm,not implemented,0,%d,\n", cases("layer_norm")));
-    assert_said(AT("\nepsilon.c,01,rms_norm,wrong,2,%d,\"Your epsilon is outside the root, "
+    assert_said(AT("\nepsilon.c,01,rms_norm,wrong,3,%d,\"Your epsilon is outside the root, "
                    "sqrt(mean(x^2)) + eps. Add it under the root",
                    cases("rms_norm")));
     assert_said(AT(

@@ -364,7 +364,7 @@ static void a_right_kernel_is_a_part_of_it(void **state) {
     assert_int_equal(run("'my norm.c' merge.c"), 0);
     assert_said("my norm.c   rms_norm    right         12 of 12   before each block, and before "
                 "the logits\n");
-    assert_said("merge.c     bpe_merge   right         12 of 12   letters become tokens\n");
+    assert_said("merge.c     bpe_merge   right         13 of 13   letters become tokens\n");
     assert_null(strstr(said, "ours so far"));
     assert_said("Answer: Anna has the red ball.\n");
     read_share(&right, &ours);

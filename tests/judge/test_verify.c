@@ -120,7 +120,7 @@ static void every_kernel_can_be_timed(void **state) {
         Call call = {0};
         char trouble[TROUBLE];
         kernel->random_call(&call, &random, SMALL);
-        if (isnan(time_call(NULL, kernel->ours, kernel->unpack, &call, trouble)))
+        if (isnan(time_call(NULL, kernel->ours, kernel->unpack, &call, NULL, trouble)))
             fail_msg("%s %s", kernel->name, trouble);
         call_free(&call);
     }
@@ -173,15 +173,18 @@ static void lost_accuracy_fails_without_a_name(void **state) {
 
 static void random_shapes_catch_what_goldens_might_not(void **state) {
     (void)state;
-    char disagreement[DIAGNOSIS];
+    char disagreement[DIAGNOSIS], note[DIAGNOSIS];
+    Verdict wrong;
     assert_true(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)rms_norm},
-                                    disagreement));
-    assert_false(random_shapes_agree(
-        &(Subject){kernel_named("rms_norm"), NULL, (Function)leaves_the_last}, disagreement));
+                                    disagreement, note, &wrong));
+    assert_false(
+        random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)leaves_the_last},
+                            disagreement, note, &wrong));
     assert_non_null(strstr(disagreement, "random shape x ["));
     assert_non_null(strstr(disagreement, ": not written"));
-    assert_false(random_shapes_agree(
-        &(Subject){kernel_named("rms_norm"), NULL, (Function)writes_one_past}, disagreement));
+    assert_false(
+        random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)writes_one_past},
+                            disagreement, note, &wrong));
     assert_non_null(strstr(disagreement, "overran: wrote 4 bytes past the end of out"));
 }
 
@@ -192,11 +195,13 @@ static void bounded_temperature(int V, float out[V], const float logits[V], floa
 
 static void random_temperatures_are_all_that_may_be(void **state) {
     (void)state;
-    char disagreement[DIAGNOSIS];
+    char disagreement[DIAGNOSIS], note[DIAGNOSIS];
+    Verdict wrong;
     const Kernel *kernel = kernel_named("temperature");
-    assert_true(random_shapes_agree(&(Subject){kernel, NULL, (Function)temperature}, disagreement));
-    assert_false(
-        random_shapes_agree(&(Subject){kernel, NULL, (Function)bounded_temperature}, disagreement));
+    assert_true(random_shapes_agree(&(Subject){kernel, NULL, (Function)temperature}, disagreement,
+                                    note, &wrong));
+    assert_false(random_shapes_agree(&(Subject){kernel, NULL, (Function)bounded_temperature},
+                                     disagreement, note, &wrong));
 }
 
 /* Killed, verify says goodbye to nobody, and here somebody else has its end of the socket: the

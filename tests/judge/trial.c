@@ -8,6 +8,7 @@ static Run *add_run(Trial *trial, const Call *call, Run run) {
     Run *added = &trial->runs[trial->count++];
     *added = run;
     added->call = *call;
+    added->is_long = trial->is_long;
     added->output = call_room(trial->call, tensor_bytes(&call->output));
     return added;
 }
@@ -28,12 +29,16 @@ static Tensor output_of(const Run *run) {
 
 void trial_run(Trial *trial) {
     static const Run circumstances[] = {
-        {.threads = 1}, {.threads = 2, .at_end = true}, {.threads = 5}};
+        {.threads = 1}, {.threads = 2, .at_end = true}, {.threads = 5, .ordinary = true}};
     if (trial->before) add_run(trial, trial->before, (Run){.threads = 1});
-    for (int r = 0; r < 3; r++) add_run(trial, trial->call, circumstances[r]);
+    /* A long call that begins many parallel loops is slow with threads: once is enough. */
+    for (int r = 0; r < 3; r++)
+        if (!trial->is_long || r != 1) add_run(trial, trial->call, circumstances[r]);
     for (int i = 0; i < 2 && trial->subject->kernel->in_place[i]; i++)
         add_run(trial, trial->call,
                 (Run){.threads = 1, .in_place = trial->subject->kernel->in_place[i]});
+    if (trial->many_threads) add_run(trial, trial->call, (Run){.threads = MANY_THREADS});
+    if (trial->many_times) add_run(trial, trial->call, (Run){.threads = 2, .times = MANY_TIMES});
     run_again(trial);
     if (trial->outcome.returned > first_run(trial))
         trial->first = output_of(&trial->runs[first_run(trial)]);
@@ -62,7 +67,8 @@ static bool right_under(const Trial *trial, int count, const Run circumstances[]
     Trial other = {.subject = trial->subject,
                    .call = trial->call,
                    .is_right = trial->is_right,
-                   .truth = trial->truth};
+                   .truth = trial->truth,
+                   .is_long = trial->is_long};
     for (int r = 0; r < count; r++) add_run(&other, trial->call, circumstances[r]);
     run_again(&other);
     return is_right(&other, count - 1, what);
@@ -84,6 +90,11 @@ static const char *circumstance(const Trial *trial, int r) {
         return strstr(trial->outcome.trouble, "as if its arrays were aligned")
                    ? ""
                    : "right on arrays that begin on a page, wrong on others";
+    if (run->ordinary && !right_under(trial, 1, &(Run){.threads = 1, .ordinary = true}))
+        return "right where out is NaN before the call, wrong where it holds ordinary numbers";
+    if (run->times)
+        return snprintf(words, sizeof words, "right at first, wrong after %d calls", run->times),
+               words;
     return snprintf(words, sizeof words, "right with 1 thread, wrong with %d", run->threads), words;
 }
 
@@ -100,6 +111,16 @@ const char *trial_advice(const char *deviation) {
         {"right the first time, wrong the second",
          "Something is kept from the call before: a static variable, or memory that is not set "
          "anew."},
+        {"right where out is NaN before the call",
+         "It reads out before it writes there: what out holds before the call is nothing that a "
+         "kernel may ask for."},
+        {"right at first, wrong after",
+         "It counts its calls, or fills up something that it keeps from call to call."},
+        {"leaves another rounding mode",
+         "Whoever calls next computes with it. Put back what was there before."},
+        {"in flush-to-zero mode",
+         "Whoever calls next computes with it. Put back what was there before."},
+        {"a handler for SIGSEGV", "A kernel handles no signals: put back what was there before."},
         {"right by itself, wrong after another shape",
          "Something is kept from the call before: room, or a table, that is made once and for one "
          "shape."},

@@ -1,6 +1,6 @@
 /* A kernel on one input under different circumstances: with 1, 2 and 5 threads, on arrays that
- * begin on a page and on such that end at a forbidden one, again, after another shape, in place. A
- * right kernel's answer is right under all of them. */
+ * begin on a page and on such that end at a forbidden one, again, after another shape, in place,
+ * over NaN and over ordinary numbers. A right kernel's answer is right under all of them. */
 #ifndef VERIFY_TRIAL_H
 #define VERIFY_TRIAL_H
 
@@ -13,7 +13,7 @@ typedef struct {
     Function function; /* NULL: it is not there */
 } Subject;
 
-enum { WORDS = 384 };
+enum { WORDS = 384, MANY_TIMES = 50, MANY_THREADS = 33 };
 
 /* True if an output is right; otherwise `where` says what is wrong with it. */
 typedef bool IsRight(const void *truth, const Tensor *output, char where[static WORDS]);
@@ -22,6 +22,9 @@ typedef struct {
     const Subject *subject;
     Call *call;
     const Call *before; /* of another shape, made first in the same process; or NULL */
+    bool many_times;    /* in the end the call is made MANY_TIMES times more */
+    bool many_threads;  /* it is made with MANY_THREADS, too */
+    bool is_long;       /* a dimension is long */
     IsRight *is_right;
     const void *truth;
     Tensor first; /* the first output; its data is NULL if there is none */

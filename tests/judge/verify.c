@@ -102,9 +102,14 @@ void verdict_free(Verdict *verdict) {
 /* ------------------------------------------------------------------ the report */
 
 /* "0.9", the error as a multiple of PyTorch's own; in ulps where PyTorch is exact, unless it is far
- * off. */
-static void multiple_text(char text[static 32], const Comparison *comparison) {
+ * off, and in a bf16's for one. Bytes and counts are right or not. */
+static void multiple_text(char text[static 32], const GoldenCase *golden_case,
+                          const Comparison *comparison) {
+    const double bf16_ulp = 0x1p16; /* in those of float32 */
     if (isnan(comparison->ulps)) snprintf(text, 32, "nan");
+    else if (golden_case->expected.dtype == BF16)
+        snprintf(text, 32, "%.3g bf16 ulp", comparison->ulps / bf16_ulp);
+    else if (golden_case->exact) snprintf(text, 32, comparison->wrong ? "not exact" : "exact");
     else if (comparison->reference > 0)
         snprintf(text, 32, "%.3g", comparison->ulps / comparison->reference);
     else if (comparison->ulps > 1e6) snprintf(text, 32, "> 1e6 ulp");
@@ -135,7 +140,7 @@ static void verdict_row(Table *table, const Verdict *verdict) {
     else if (verdict->trouble[0])
         table_row(table, "%s|%s|||%s||%s", name, shape, mark, verdict->trouble);
     else {
-        multiple_text(multiple, comparison);
+        multiple_text(multiple, verdict->golden_case, comparison);
         if (comparison->wrong) first_wrong_text(first, verdict);
         else snprintf(first, WORDS, "%s", verdict->later);
         snprintf(worst, sizeof worst, isnan(comparison->worst) ? "nan" : "%.2g", comparison->worst);
@@ -157,8 +162,46 @@ static const Verdict *first_troubled(int count, const Verdict verdicts[]) {
     return NULL;
 }
 
-int report(const Kernel *kernel, const Golden *golden, const char *source, int count,
-           const Verdict verdicts[]) {
+/* "x [1, 4] = 1 1 1 3", of many numbers the first. */
+static void print_numbers(const char *name, const Tensor *tensor) {
+    enum { SHOWN = 16 };
+    char shape[SHAPE_TEXT];
+    size_t count = tensor_count(tensor);
+    printf("    %s%s%s =", name, tensor->rank ? " " : "",
+           tensor->rank ? shape_text(shape, tensor->rank, tensor->shape) : "");
+    for (size_t i = 0; i < count && i < SHOWN; i++)
+        printf(" %s", number_text((char[NUMBER_TEXT]){0}, 7, tensor_get(tensor, i)));
+    printf(count > SHOWN ? " …\n" : "\n");
+}
+
+/* Where there is no word for the mistake, its author gets all that is needed to find it. */
+static void show_smallest(int count, const Verdict verdicts[]) {
+    int all = 0, some = 0;
+    const Verdict *smallest = NULL;
+    for (int i = 0; i < count; i++) {
+        const Comparison *comparison = &verdicts[i].comparison;
+        if (!comparison->wrong || verdicts[i].trouble[0]) continue;
+        if (!smallest) smallest = &verdicts[i];
+        if (comparison->wrong == comparison->count) all++;
+        else some++;
+    }
+    if (!smallest) return;
+    printf(
+        "  No known mistake gives these numbers. Wrong are all of them in %d case%s, and some in "
+        "%d. The smallest is %s:\n",
+        all, all == 1 ? "" : "s", some, smallest->golden_case->name);
+    const GoldenCase *one = smallest->golden_case;
+    for (int i = 0; i < one->input_count; i++) print_numbers(one->input[i].name, &one->input[i]);
+    Tensor got = one->expected;
+    got.dtype = F32;
+    got.data = smallest->output;
+    print_numbers("got", &got);
+    print_numbers("expected", &one->expected);
+}
+
+/* The cases, a row each. Returns how many pass. */
+static int report_cases(const Kernel *kernel, const Golden *golden, const char *source, int count,
+                        const Verdict verdicts[]) {
     const char *torch = safetensors_metadata(&golden->file, "torch"),
                *library = safetensors_metadata(&golden->file, "library");
     printf("%s   %s   %d case%s from %s%s\n", kernel->name, source, count, count == 1 ? "" : "s",
@@ -167,7 +210,8 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
            : torch ? torch
                    : "?");
     Table table = {0};
-    table_row(&table, "case|shape|worst error|of PyTorch's|<|wrong|<first wrong");
+    table_row(&table, "case|shape|worst error|of %.*s's|<|wrong|<first wrong",
+              library ? (int)strcspn(library, " ") : 7, library ? library : "PyTorch");
     int passed = 0;
     for (int i = 0; i < count; i++) {
         verdict_row(&table, &verdicts[i]);
@@ -175,8 +219,13 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
     }
     table_print(&table, stdout);
     printf("%s: %d of %d cases pass\n", passed == count ? "PASS" : "FAIL", passed, count);
-    if (passed == count) return passed;
+    return passed;
+}
 
+int report(const Kernel *kernel, const Golden *golden, const char *source, int count,
+           const Verdict verdicts[]) {
+    int passed = report_cases(kernel, golden, source, count, verdicts);
+    if (passed == count) return passed;
     Diagnosis found = diagnose(kernel, golden, count, verdicts);
     const Verdict *troubled = first_troubled(count, verdicts);
     if (troubled && trial_advice(troubled->trouble))
@@ -187,6 +236,7 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
                found.stored);
     for (int i = 0; i < count; i++)
         if (verdicts[i].later[0]) return say_later(&verdicts[i]), passed;
+    if (!found.advice[0] && !troubled) show_smallest(count, verdicts);
     return passed;
 }
 
@@ -280,19 +330,42 @@ static void say_what_is_wrong(Judgement *judgement) {
     }
 }
 
+/* What the wrong answer to a random call has in common with a mistake, beside all cases that pass.
+ */
+static void advise(Judgement *judgement, const Verdict *wrong) {
+    char *advice = judgement->advice;
+    const char *about = trial_advice(judgement->diagnosis);
+    int count = judgement->golden.count;
+    memcpy(advice, judgement->note, DIAGNOSIS);
+    judgement->note[0] = '\0';
+    if (about) snprintf(advice, DIAGNOSIS, "%s", about);
+    enum { MOST_NUMBERS = 20000 }; /* rules that compare each with each take their time */
+    if (advice[0] || !wrong->output || wrong->comparison.count > MOST_NUMBERS) return;
+    Verdict *all = xmalloc((size_t)(count + 1) * sizeof *all);
+    memcpy(all, judgement->verdicts, (size_t)count * sizeof *all);
+    all[count] = *wrong;
+    memcpy(advice, diagnose(judgement->kernel, &judgement->golden, count + 1, all).advice,
+           DIAGNOSIS);
+    free(all);
+}
+
 /* All golden cases pass. What they cannot see: other shapes, and what is refused. */
 static void look_further(Judgement *judgement, const Subject *subject) {
-    if (!random_shapes_agree(subject, judgement->diagnosis)) {
+    char say[DIAGNOSIS];
+    Verdict wrong;
+    if (!random_shapes_agree(subject, judgement->diagnosis, judgement->note, &wrong)) {
         judgement->status = status_of(judgement->diagnosis);
+        advise(judgement, &wrong);
+        random_verdict_free(&wrong);
         return;
     }
     judgement->random_shapes = RANDOM_CALLS;
-    switch (refuses(subject, judgement->note)) {
-    case REFUSES: judgement->note[0] = '\0'; break;
-    case TO_BE_TOLD: break;
+    switch (refuses(subject, say)) {
+    case REFUSES: break;
+    case TO_BE_TOLD: memcpy(judgement->note, say, DIAGNOSIS); break;
     case MUST_REFUSE:
         judgement->status = WRONG;
-        memcpy(judgement->diagnosis, judgement->note, DIAGNOSIS);
+        memcpy(judgement->diagnosis, say, DIAGNOSIS);
         judgement->note[0] = '\0';
     }
 }
@@ -324,7 +397,7 @@ bool hides_a_kernel(const Library *library, const Kernel *only, char say[static 
     return false;
 }
 
-Judgement judge(const Subject *subject) {
+static Judgement judge_as_it_is(const Subject *subject) {
     Judgement judgement = {.kernel = subject->kernel, .golden = golden_open(subject->kernel->name)};
     size_t bytes = (size_t)judgement.golden.count * sizeof *judgement.verdicts;
     judgement.verdicts = memset(xmalloc(bytes), 0, bytes);
@@ -341,21 +414,49 @@ Judgement judge(const Subject *subject) {
     return judgement;
 }
 
+/* An answer is wrong: is it when the optimizer has its hands off? A race is told as that. */
+static bool is_right_plainly(const Judgement *judgement, const Subject *subject) {
+    const Verdict *failing = first(fails, judgement);
+    bool is_answer = judgement->status == WRONG && failing && failing->comparison.wrong &&
+                     !first(in_trouble, judgement);
+    Library *plain = is_answer && subject->library ? library_plain(subject->library) : NULL;
+    Function function = plain ? library_function(plain, subject->kernel->name) : NULL;
+    if (!function) return false;
+    Judgement again = judge_as_it_is(&(Subject){subject->kernel, plain, function});
+    bool right = again.status == RIGHT;
+    judgement_free(&again);
+    return right;
+}
+
+Judgement judge(const Subject *subject) {
+    Judgement judgement = judge_as_it_is(subject);
+    judgement.right_plainly = is_right_plainly(&judgement, subject);
+    if (judgement.right_plainly)
+        snprintf(judgement.diagnosis, DIAGNOSIS,
+                 "It is right when it is compiled with -O1. So it is your compiler's mistake, or "
+                 "the behaviour of your code is undefined: make verify SRC=… SANITIZE=1 finds most "
+                 "of that.");
+    return judgement;
+}
+
 void judgement_print(const Judgement *judgement, const char *source) {
     const Kernel *kernel = judgement->kernel;
     if (judgement->status == THE_COURSES_OWN || judgement->status == ANOTHER_FUNCTION) {
         printf("%s   %s   not judged\n  %s\n", kernel->name, source, judgement->diagnosis);
         return;
     }
-    if (report(kernel, &judgement->golden, source, judgement->golden.count, judgement->verdicts) <
-        judgement->golden.count)
+    const Golden *golden = &judgement->golden;
+    if (judgement->right_plainly) {
+        report_cases(kernel, golden, source, golden->count, judgement->verdicts);
+        printf("  %s\n", judgement->diagnosis);
         return;
-    const char *advice = trial_advice(judgement->diagnosis);
+    }
+    if (report(kernel, golden, source, golden->count, judgement->verdicts) < golden->count) return;
     if (judgement->status != RIGHT) printf("FAIL: %s\n", judgement->diagnosis);
-    if (judgement->status != RIGHT && advice) printf("  %s\n", advice);
+    if (judgement->status != RIGHT && judgement->advice[0]) printf("  %s\n", judgement->advice);
     if (judgement->status == RIGHT && judgement->random_shapes)
-        printf("PASS: %d random shapes agree with chapters/%s\n", judgement->random_shapes,
-               kernel->chapter);
+        printf("PASS: %d random shapes agree with chapters/%s, and %d more of SEED=%lu\n",
+               judgement->random_shapes, kernel->chapter, CALLS_OF_THE_DAY, seed_of_the_day());
     if (judgement->note[0]) printf("  Not judged, but told: %s\n", judgement->note);
 }
 

@@ -44,12 +44,19 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
 
 enum { DIAGNOSIS = 512 };
 
-/* Calls the subject's kernel and the chapter's own on so many random shapes. True if all agree;
- * otherwise says where not. */
-enum {
-    RANDOM_CALLS = 24
-}; /* the last is of medium size, wider than a Llama's rows; the one before it is far */
-bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNOSIS]);
+/* Calls the subject's kernel and the chapter's own on so many random shapes, of which the last is
+ * of medium size, wider than a Llama's rows, and the one before it is far. Then come some of
+ * today's, one without rows where the contract has those, and for each dimension a call in which it
+ * is longer than any of a Llama's. True if all agree; otherwise says where not. `note` is what is
+ * to be told besides; or "". `wrong` is the call whose answer is wrong, if it is one, as a case's
+ * verdict. */
+enum { RANDOM_CALLS = 24, CALLS_OF_THE_DAY = 8 };
+bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNOSIS],
+                         char note[static DIAGNOSIS], Verdict *wrong);
+void random_verdict_free(Verdict *verdict);
+
+/* The date as a number, 20261128; or what the variable SEED of the environment says. */
+unsigned long seed_of_the_day(void);
 
 /* Checks that it refuses the calls that the contract says are refused. */
 typedef enum { REFUSES, TO_BE_TOLD, MUST_REFUSE } Refusing;
@@ -92,7 +99,9 @@ typedef struct {
     KernelStatus status;
     char diagnosis[DIAGNOSIS]; /* what is wrong, in one line; "" if nothing is, or nothing was
                                   written */
+    bool right_plainly;        /* compiled with few optimizations */
     char note[DIAGNOSIS];      /* what else is to be told of one that is right; "" if nothing is */
+    char advice[DIAGNOSIS];    /* on a random shape's wrong answer; "" if there is none */
 } Judgement;
 
 Judgement judge(const Subject *subject);
