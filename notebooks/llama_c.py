@@ -13,7 +13,7 @@ that the kernel fills and one that it reads, with their dtypes and shapes; so no
 - The first array that the kernel fills is returned, then what the C function returns, if anything. An array that you hand
   over by name (a cache; room to work in, to look at afterwards) is filled where it is, and not returned.
 - Gradients begin as zeros, and all that a kernel adds to are returned: dx, dweight, dbias = c.linear_backward(dy, x, weight).
-- An Activation or a Gate is a kernel: feed_forward(…, activation=c.relu).
+- An Activation or a GatedUnit is a kernel: feed_forward(…, activation=c.relu).
 
 c.rms_norm.__doc__ (in a notebook: c.rms_norm?) is the contract in the header.
 """
@@ -34,8 +34,8 @@ NUMBERS = {"int": ctypes.c_int, "long": ctypes.c_long, "float": ctypes.c_float, 
 ARRAYS = {"float": np.float32, "int": np.int32, "bf16": np.uint16, "float complex": np.complex64, "void": np.uint8}
 
 # Vectors that may be NULL are plain pointers in C: it cannot say how long they are.
-LENGTHS = {("rms_norm", "bias"): "dim", ("linear", "bias"): "out", ("feed_forward", "b1"): "F", ("feed_forward", "b2"): "C",
-           ("gated_feed_forward", "b_gate"): "F", ("gated_feed_forward", "b_up"): "F", ("linear_backward", "dbias"): "out"}
+LENGTHS = {("linear", "bias"): "out", ("feed_forward", "b1"): "F", ("feed_forward", "b2"): "C",
+           ("linear_backward", "dbias"): "out"}
 
 # So are blocks, which have no C type: numbers and bytes of each.
 BLOCKS = {"q8_0": (32, 34), "q4_0": (32, 18), "q4_1": (32, 20), "q5_0": (32, 22), "q5_1": (32, 24), "iq4_nl": (32, 18),
@@ -83,7 +83,7 @@ class Parameter:
 
     @property
     def kind(self):
-        """What must be the same for a kernel to be an Activation, or a Gate."""
+        """What must be the same for a kernel to be an Activation, or a GatedUnit."""
         return self.const, self.type, self.is_number
 
 

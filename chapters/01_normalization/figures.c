@@ -24,7 +24,7 @@ static void growth(const char *data) {
         data, "01_growth", "stage, size in the stream, size of the copy; a block for each token");
     for (int t = 0; t < T; t++, fputc('\n', output.file))
         for (int n = 0; n < stages; n++) {
-            rms_norm(1, C, normed, &stream[n][t], weight, NULL, s.eps);
+            rms_norm(1, C, normed, &stream[n][t], weight, s.eps);
             fprintf(output.file, "%d %.4g %.4g\n", n, rms(C, stream[n][t]), rms(C, normed[0]));
         }
     output_close(&output);
@@ -40,8 +40,8 @@ static void epsilon(const char *data) {
     for (float r = 1e-5f; r < 1.01f; r *= 1.02f) {
         const float x[1][1] = {{r}};
         float added[1][1], subtracted[1][1];
-        rms_norm(1, 1, added, x, ones, NULL, eps);
-        rms_norm(1, 1, subtracted, x, ones, NULL, -eps);
+        rms_norm(1, 1, added, x, ones, eps);
+        rms_norm(1, 1, subtracted, x, ones, -eps);
         fprintf(output.file, "%g %g %g %g\n", r, added[0][0], subtracted[0][0], r / (r + eps));
     }
     output_close(&output);
@@ -71,7 +71,7 @@ static void one_token(const char *data) {
     Random random = {2};
     for (int i = 0; i < WIDE; i++)
         x[0][i] = i == OUTLIER ? 10 : (float)(1 + random_normal(&random));
-    rms_norm(1, WIDE, out[1], x, ones, NULL, eps);
+    rms_norm(1, WIDE, out[1], x, ones, eps);
     layer_norm(1, WIDE, out[2], x, ones, zeros, eps);
     dyt(1, WIDE, out[3], x, ones, zeros, 0.5f);
 

@@ -65,8 +65,8 @@ static const float tokens[3][4] = {{1, -1, 3, 5}, {10, -10, 30, 50}, {1, 5, 3, -
 static void by_hand(void) {
     const float weight[4] = {1, 1, 1, 0.5f};
     float out[3][4], weighted[3][4];
-    rms_norm(3, 4, out, tokens, ones, NULL, eps);
-    rms_norm(3, 4, weighted, tokens, weight, NULL, eps);
+    rms_norm(3, 4, out, tokens, ones, eps);
+    rms_norm(3, 4, weighted, tokens, weight, eps);
     section("By hand");
     Table table = {0};
     table_row(&table, "x%s", cells(tokens[0]).text);
@@ -85,7 +85,7 @@ static void on_the_sentence(const Sentence *s) {
     const float(*x)[C] = stream[2 * s->layer],
           (*expected)[C] = sentence_tensor(s, "attention/normed", 2, T, C);
     float *weight = sentence_weight(s, "input_layernorm", 1, C), out[T][C];
-    rms_norm(T, C, out, x, weight, NULL, s->eps);
+    rms_norm(T, C, out, x, weight, s->eps);
     section("On the sentence");
     Table table = {0};
     table_row(&table, "layer %d reads|size of x|x[0]|x[1]|x[2]|size of out|out[0]|out[1]|out[2]",
@@ -117,9 +117,9 @@ static void where_epsilon_stands(void) {
     for (int n = 0; n < 5; n++) {
         const float x[1][1] = {{r[n]}};
         float added[1][1], subtracted[1][1], missing[1][1];
-        rms_norm(1, 1, added, x, ones, NULL, eps);
-        rms_norm(1, 1, subtracted, x, ones, NULL, -eps);
-        rms_norm(1, 1, missing, x, ones, NULL, 0);
+        rms_norm(1, 1, added, x, ones, eps);
+        rms_norm(1, 1, subtracted, x, ones, -eps);
+        rms_norm(1, 1, missing, x, ones, 0);
         const float after[4] = {added[0][0], subtracted[0][0], r[n] / (r[n] + eps), missing[0][0]};
         table_row(&table, "%g%s", r[n], cells(after).text);
     }
@@ -130,7 +130,7 @@ static void layer_norm_beside_it(void) {
     const float root = sqrtf(0.75f), roots[4] = {root, root, root, root};
     const float x[2][4] = {{1, -1, 3, 5}, {101, 99, 103, 105}};
     float rms[2][4], layer[2][4], unbiased[1][4];
-    rms_norm(2, 4, rms, x, ones, NULL, eps);
+    rms_norm(2, 4, rms, x, ones, eps);
     layer_norm(2, 4, layer, x, ones, zeros, eps);
     layer_norm(1, 4, unbiased, x, roots, zeros,
                eps); /* dividing by dim - 1 acts as a smaller weight */

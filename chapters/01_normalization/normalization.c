@@ -28,11 +28,10 @@ static double inverse_rms(int dim, const float x[dim], float eps) {
 }
 
 void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],
-              const float weight[dim], const float *bias, float eps) {
+              const float weight[dim], float eps) {
     for (int r = 0; r < rows; r++) {
         double scale = inverse_rms(dim, x[r], eps);
-        for (int i = 0; i < dim; i++)
-            out[r][i] = (float)(x[r][i] * scale * weight[i] + (bias ? bias[i] : 0));
+        for (int i = 0; i < dim; i++) out[r][i] = (float)(x[r][i] * scale * weight[i]);
     }
 }
 

@@ -16,11 +16,10 @@
 void layer_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],
                 const float weight[dim], const float bias[dim], float eps);
 
-/* x / sqrt(mean(x^2) + eps) * weight (+ bias), over each row. bias may be NULL, as it is in every
- * Llama. Source: Zhang, Sennrich 2019, eq. 4; torch.nn.RMSNorm; LlamaRMSNorm of transformers in
- * float32. */
+/* x / sqrt(mean(x^2) + eps) * weight, over each row.
+ * Source: Zhang, Sennrich 2019, eq. 4; torch.nn.RMSNorm; LlamaRMSNorm of transformers in float32. */
 void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],
-              const float weight[dim], const float *bias, float eps);
+              const float weight[dim], float eps);
 
 /* layer_norm's formula with the statistics over each column: all rows, one feature.
  * Source: Ioffe, Szegedy 2015, algorithm 1; torch.nn.functional.batch_norm(training=True). */

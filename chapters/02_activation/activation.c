@@ -2,43 +2,53 @@
 
 #include <math.h>
 
-/* In a loop that is marked `omp simd`, gcc may ask glibc for several e^x at once. */
-#if defined __GLIBC__ && defined __x86_64__ && !defined __clang__
-__attribute__((simd("notinbranch"))) double exp(double x);
-#endif
-
 /* Everything is computed in double and rounded once: a sum such as 1 + erf(x) or 1 - sigmoid(x)
  * loses the digits that a small result is made of. Where even a double would lose them, the same
  * number is written without the sum: erfc for 1 + erf, a sigmoid for 1 + tanh. */
-
-/* From 0 to 1. Not e^x / (1 + e^x), which is infinity / infinity for a large x. */
-static double logistic(double x) { return 1 / (1 + exp(-x)); }
-
-/* The normal distribution's density and, as Phi(x) = (1 + erf(x / sqrt(2))) / 2, the distribution
- * itself: 0.3989… is 1 / sqrt(2 pi), 0.7071… is 1 / sqrt(2). */
-static double normal_density(double x) { return exp(-x * x / 2) * 0.39894228040143267794; }
-static double normal_distribution(double x) { return erfc(-x * 0.70710678118654752440) / 2; }
 
 void relu(int n, float out[n], const float x[n]) {
     for (int i = 0; i < n; i++)
         out[i] = x[i] <= 0 ? 0 : x[i]; /* not x > 0 ? x : 0, which would swallow NaN */
 }
 
-void relu_derivative(int n, float out[n], const float x[n]) {
-    for (int i = 0; i < n; i++) out[i] = x[i] <= 0 ? 0 : 1;
+void silu(int n, float out[n], const float x[n]) {
+    for (int i = 0; i < n; i++) out[i] = (float)(x[i] / (1 + exp(-x[i])));
 }
+
+/* From 0 to 1. Not e^x / (1 + e^x), which is infinity / infinity for a large x. */
+static double logistic(double x) { return 1 / (1 + exp(-x)); }
 
 void sigmoid(int n, float out[n], const float x[n]) {
     for (int i = 0; i < n; i++) out[i] = (float)logistic(x[i]);
 }
 
+/* ------------------------------------------------------------------ slopes */
+
+void relu_derivative(int n, float out[n], const float x[n]) {
+    for (int i = 0; i < n; i++) out[i] = x[i] <= 0 ? 0 : 1;
+}
+
+/* The product rule: sigmoid(x) + x times the slope of sigmoid. */
+void silu_derivative(int n, float out[n], const float x[n]) {
+    for (int i = 0; i < n; i++) {
+        double s = logistic(x[i]);
+        out[i] = (float)(s + x[i] * s * (1 - s));
+    }
+}
+
 void sigmoid_derivative(int n, float out[n], const float x[n]) {
     for (int i = 0; i < n; i++) {
-        double s =
-            logistic(-fabs(x[i])); /* the slope is the same at -x, and there 1 - s loses nothing */
+        double s = logistic(-fabs(x[i])); /* the slope is the same at -x, where 1 - s is exact */
         out[i] = (float)(s * (1 - s));
     }
 }
+
+/* ------------------------------------------------------------------ GELU, and its approximation */
+
+/* The normal distribution's density and, as Phi(x) = (1 + erf(x / sqrt(2))) / 2, the distribution
+ * itself: 0.3989… is 1 / sqrt(2 pi), 0.7071… is 1 / sqrt(2). */
+static double normal_density(double x) { return exp(-x * x / 2) * 0.39894228040143267794; }
+static double normal_distribution(double x) { return erfc(-x * 0.70710678118654752440) / 2; }
 
 void gelu(int n, float out[n], const float x[n]) {
     for (int i = 0; i < n; i++) out[i] = (float)(x[i] * normal_distribution(x[i]));
@@ -67,8 +77,9 @@ void gelu_tanh_derivative(int n, float out[n], const float x[n]) {
     }
 }
 
+/* ------------------------------------------------------------------ Swish: SiLU with a beta */
+
 void swish(int n, float out[n], const float x[n], float beta) {
-#pragma omp simd
     for (int i = 0; i < n; i++) out[i] = (float)(x[i] * logistic((double)beta * x[i]));
 }
 
@@ -78,7 +89,3 @@ void swish_derivative(int n, float out[n], const float x[n], float beta) {
         out[i] = (float)(s + (double)beta * x[i] * s * (1 - s));
     }
 }
-
-void silu(int n, float out[n], const float x[n]) { swish(n, out, x, 1); }
-
-void silu_derivative(int n, float out[n], const float x[n]) { swish_derivative(n, out, x, 1); }

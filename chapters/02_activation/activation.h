@@ -1,8 +1,9 @@
-/* Chapter 2: activations. What stands between two linear layers, without which they would be one.
+/* Chapter 2: activation functions. The nonlinear function between two linear layers, without which
+ * the two would be one.
  *
- * Each kernel maps n numbers one by one, in float32, and keeps PyTorch's answers at infinity and
- * NaN; out may be x. Each is followed by its derivative, which backpropagation needs and which
- * shows where a unit still learns. */
+ * Each kernel maps n numbers one by one, in float32, and gives PyTorch's answers at infinity and
+ * NaN; out may be x. Each has a derivative, which backpropagation needs and which shows where a
+ * hidden unit still learns. */
 #ifndef ACTIVATION_H
 #define ACTIVATION_H
 
@@ -14,9 +15,15 @@ typedef void Activation(int n, float out[], const float x[]);
 void relu(int n, float out[n], const float x[n]);
 void relu_derivative(int n, float out[n], const float x[n]);
 
+/* x sigmoid(x) = x / (1 + e^-x): Llama's activation. Source: torch.nn.functional.silu. */
+void silu(int n, float out[n], const float x[n]);
+void silu_derivative(int n, float out[n], const float x[n]);
+
 /* 1 / (1 + e^-x). Source: torch.sigmoid. */
 void sigmoid(int n, float out[n], const float x[n]);
 void sigmoid_derivative(int n, float out[n], const float x[n]);
+
+/* ---------------------------------------------------------------- optional: no Llama uses these */
 
 /* x Phi(x), Phi the normal distribution function. Source: Hendrycks, Gimpel 2016;
  * torch.nn.functional.gelu. */
@@ -28,12 +35,9 @@ void gelu_derivative(int n, float out[n], const float x[n]);
 void gelu_tanh(int n, float out[n], const float x[n]);
 void gelu_tanh_derivative(int n, float out[n], const float x[n]);
 
-/* x sigmoid(beta x): x/2 at beta = 0, ReLU as beta grows. Source: Ramachandran, Zoph, Le 2017. */
+/* x sigmoid(beta x): x/2 at beta = 0, SiLU at beta = 1, ReLU as beta grows. Source: Ramachandran,
+ * Zoph, Le 2017. */
 void swish(int n, float out[n], const float x[n], float beta);
 void swish_derivative(int n, float out[n], const float x[n], float beta);
-
-/* x sigmoid(x): Swish at beta = 1, and Llama's activation. Source: torch.nn.functional.silu. */
-void silu(int n, float out[n], const float x[n]);
-void silu_derivative(int n, float out[n], const float x[n]);
 
 #endif

@@ -1,36 +1,11 @@
 #include "03_feed_forward/feed_forward.h"
 #include "common/linear.h"
 
+#include <math.h>
 #include <stddef.h>
 
-/* Every unit is activation(gate) * up. The activation is computed in small blocks, so that out may
- * be gate or up and no memory is asked for. */
-static void glu_rows(int n, float out[n], const float gate[n], const float up[n],
-                     Activation *activation) {
-    enum { BLOCK = 256 };
-    for (int start = 0; start < n; start += BLOCK) {
-        float open[BLOCK];
-        int count = n - start < BLOCK ? n - start : BLOCK;
-        activation(count, open, gate + start);
-        for (int i = 0; i < count; i++) out[start + i] = open[i] * up[start + i];
-    }
-}
-
-void glu(int n, float out[n], const float gate[n], const float up[n]) {
-    glu_rows(n, out, gate, up, sigmoid);
-}
-void reglu(int n, float out[n], const float gate[n], const float up[n]) {
-    glu_rows(n, out, gate, up, relu);
-}
-void geglu(int n, float out[n], const float gate[n], const float up[n]) {
-    glu_rows(n, out, gate, up, gelu);
-}
 void swiglu(int n, float out[n], const float gate[n], const float up[n]) {
-    glu_rows(n, out, gate, up, silu);
-}
-
-void bilinear(int n, float out[n], const float gate[n], const float up[n]) {
-    for (int i = 0; i < n; i++) out[i] = gate[i] * up[i];
+    for (int i = 0; i < n; i++) out[i] = (float)(gate[i] / (1 + exp(-gate[i])) * up[i]);
 }
 
 void feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
@@ -42,11 +17,11 @@ void feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T
 }
 
 void gated_feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
-                        const float w_gate[F][C], const float *b_gate, const float w_up[F][C],
-                        const float *b_up, const float w_down[C][F], Gate *unit,
-                        float gate[restrict T][F], float up[restrict T][F]) {
-    linear(T, C, F, gate, x, w_gate, b_gate);
-    linear(T, C, F, up, x, w_up, b_up);
+                        const float w_gate[F][C], const float w_up[F][C],
+                        const float w_down[C][F], GatedUnit *unit, float gate[restrict T][F],
+                        float up[restrict T][F]) {
+    linear(T, C, F, gate, x, w_gate, NULL);
+    linear(T, C, F, up, x, w_up, NULL);
     for (int t = 0; t < T; t++) unit(F, gate[t], gate[t], up[t]);
     linear(T, F, C, out, gate, w_down, NULL);
 }
@@ -55,4 +30,26 @@ long llama_hidden_width(long C, double ffn_dim_multiplier, long multiple_of) {
     long width = 2 * (4 * C) / 3;
     width = (long)(ffn_dim_multiplier * (double)width);
     return (width + multiple_of - 1) / multiple_of * multiple_of;
+}
+
+/* ------------------------------------------------------------------ the other gated units */
+
+void glu(int n, float out[n], const float gate[n], const float up[n]) {
+    for (int i = 0; i < n; i++) out[i] = (float)(1 / (1 + exp(-gate[i])) * up[i]);
+}
+
+void bilinear(int n, float out[n], const float gate[n], const float up[n]) {
+    for (int i = 0; i < n; i++) out[i] = gate[i] * up[i];
+}
+
+void reglu(int n, float out[n], const float gate[n], const float up[n]) {
+    for (int i = 0; i < n; i++) out[i] = (gate[i] <= 0 ? 0 : gate[i]) * up[i];
+}
+
+void geglu(int n, float out[n], const float gate[n], const float up[n]) {
+    for (int i = 0; i < n; i++) {
+        float bent;
+        gelu(1, &bent, &gate[i]);
+        out[i] = bent * up[i];
+    }
 }

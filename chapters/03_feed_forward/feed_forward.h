@@ -7,31 +7,29 @@
 
 #include "02_activation/activation.h"
 
-/* The gated linear units: one half of the hidden layer opens or shuts the other, element by
- * element. out may be gate or up. Source: Dauphin et al. 2016; Shazeer 2020, eq. 5. */
-typedef void Gate(int n, float out[], const float gate[], const float up[]);
+/* A gated linear unit: the gate decides, element by element, how much of up passes. out may be gate
+ * or up. Source: Dauphin et al. 2016; Shazeer 2020, eq. 5. */
+typedef void GatedUnit(int n, float out[], const float gate[], const float up[]);
 
+void swiglu(int n, float out[n], const float gate[n], const float up[n]);   /* silu(gate) up */
 void glu(int n, float out[n], const float gate[n], const float up[n]);      /* sigmoid(gate) up */
 void bilinear(int n, float out[n], const float gate[n], const float up[n]); /* gate up */
 void reglu(int n, float out[n], const float gate[n], const float up[n]);    /* relu(gate) up */
 void geglu(int n, float out[n], const float gate[n], const float up[n]);    /* gelu(gate) up */
-void swiglu(int n, float out[n], const float gate[n], const float up[n]);   /* silu(gate) up */
 
 /* out = activation(x w1^T + b1) w2^T + b2. b1 and b2 may be NULL: T5 and Llama have no biases.
- * hidden is room to work in: this chapter's kernel leaves activation(x w1^T + b1) there, another
- * need not. Source: Vaswani et al. 2017, eq. 2. */
+ * hidden is scratch: this kernel leaves activation(x w1^T + b1) there. Source: Vaswani et al. 2017, eq. 2. */
 void feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
                   const float w1[F][C], const float *b1, const float w2[C][F], const float *b2,
                   Activation *activation, float hidden[restrict T][F]);
 
-/* out = unit(x w_gate^T + b_gate, x w_up^T + b_up) w_down^T. The biases may be NULL.
- * gate and up are room to work in: this chapter's kernel leaves what w_down is multiplied by in
- * gate. With swiglu and no biases: LlamaMLP of transformers (gate_proj, up_proj, down_proj), Meta's
- * w1, w3, w2. Source: Shazeer 2020, eq. 6. */
+/* out = unit(x w_gate^T, x w_up^T) w_down^T. gate and up are scratch: this kernel leaves the hidden
+ * layer, unit(gate, up), in gate. With swiglu: LlamaMLP of transformers (gate_proj, up_proj,
+ * down_proj), Meta's w1, w3, w2. Source: Shazeer 2020, eq. 6. */
 void gated_feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
-                        const float w_gate[F][C], const float *b_gate, const float w_up[F][C],
-                        const float *b_up, const float w_down[C][F], Gate *unit,
-                        float gate[restrict T][F], float up[restrict T][F]);
+                        const float w_gate[F][C], const float w_up[F][C],
+                        const float w_down[C][F], GatedUnit *unit, float gate[restrict T][F],
+                        float up[restrict T][F]);
 
 /* The hidden width that Llama's code derives from the model width C:
  *     4 C, then 2/3 of it (three matrices instead of two), times ffn_dim_multiplier, then up to a

@@ -42,7 +42,7 @@ static void on_paper(void) {
     outputs(&table, out[0]);
 
     silu(F, bent, gate[0]);
-    gated_feed_forward(1, C, F, out, x, w1, NULL, w_up, NULL, w2, swiglu, hidden, room);
+    gated_feed_forward(1, C, F, out, x, w1, w_up, w2, swiglu, hidden, room);
     section("The layer of a Llama, on paper");
     table_row(&table, "hidden number|gate|silu(gate)|weights of up|up|product");
     for (int i = 0; i < F; i++)
@@ -53,11 +53,11 @@ static void on_paper(void) {
     outputs(&table, out[0]);
 }
 
-static Gate *const units[] = {glu, bilinear, reglu, geglu, swiglu};
+static GatedUnit *const units[] = {glu, bilinear, reglu, geglu, swiglu};
 static const char *const unit_names[] = {"GLU", "Bilinear", "ReGLU", "GEGLU", "SwiGLU"};
 enum { UNITS = sizeof units / sizeof *units };
 
-static float apply(Gate *unit, float gate, float up) {
+static float apply(GatedUnit *unit, float gate, float up) {
     float out;
     unit(1, &out, &gate, &up);
     return out;
@@ -85,7 +85,7 @@ static void on_the_sentence(const Sentence *s) {
     float out[T][C], gate[T][F], up[T][F], product[T][F];
     linear(T, C, F, gate, normed, w_gate,
            NULL); /* the layer itself puts the product in its place */
-    gated_feed_forward(T, C, F, out, normed, w_gate, NULL, w_up, NULL, w_down, swiglu, product, up);
+    gated_feed_forward(T, C, F, out, normed, w_gate, w_up, w_down, swiglu, product, up);
     section("On the sentence");
     Table table = {0};
     table_row(&table, "layer %d|largest product|gate|silu(gate)|up|product", s->layer);
@@ -115,7 +115,7 @@ static double likely(const Sentence *s, const float row[1][s->C], int next) {
         (void *)tensor_to_float(safetensors_find(&s->model, "model.embed_tokens.weight"));
     float normed[1][C], logits[1][V];
     double sum = 0;
-    rms_norm(1, C, normed, row, norm, NULL, s->eps);
+    rms_norm(1, C, normed, row, norm, s->eps);
     linear(1, C, V, logits, normed, head, NULL);
     for (int i = 0; i < V; i++) sum += exp((double)logits[0][i] - logits[0][next]);
     free(norm);

@@ -20,13 +20,13 @@ void causal_mask(int T, int S, float scores[T][S]) {
         for (int s = S - T + t + 1; s < S; s++) scores[t][s] = -INFINITY;
 }
 
+/* A NaN in a row is never its maximum, but makes the sum NaN, and so the whole row, as in PyTorch. */
 void softmax(int rows, int n, float out[rows][n], const float x[rows][n]) {
     for (int r = 0; r < rows; r++) {
         float max = -INFINITY;
-        for (int i = 0; i < n; i++) max = x[r][i] > max ? x[r][i] : max; /* passes over a NaN, */
+        for (int i = 0; i < n; i++) max = x[r][i] > max ? x[r][i] : max;
         double sum = 0;
-        for (int i = 0; i < n; i++)
-            sum += exp((double)x[r][i] - max); /* which then spoils the sum, as it should */
+        for (int i = 0; i < n; i++) sum += exp((double)x[r][i] - max);
         for (int i = 0; i < n; i++) out[r][i] = (float)(exp((double)x[r][i] - max) / sum);
     }
 }

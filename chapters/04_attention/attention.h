@@ -1,9 +1,9 @@
-/* Chapter 4: attention, for one head. Each position asks (its query), every position up to it
- * answers (its key), and what they say (their values) is mixed in proportion to how well the answer
- * fits.
+/* Chapter 4: causal scaled dot-product attention, one head. Each position compares its query with the
+ * key of every position up to its own; softmax turns the scores into attention weights, and the output
+ * is the weighted sum of the values.
  *
- * T queries, S keys and values of width D. The queries are the last T of the S positions: query t
- * stands at position S - T + t and sees keys 0 .. S - T + t. With T = S that is the whole text;
+ * T queries, S keys and values of width D. The queries are the last T of the S positions: query t is
+ * at position S - T + t and attends to keys 0 .. S - T + t. With T = S that is the whole text;
  * chapter 7 needs T < S. T <= S, T >= 1, D >= 1. */
 #ifndef ATTENTION_H
 #define ATTENTION_H
@@ -25,7 +25,7 @@ void softmax(int rows, int n, float out[rows][n], const float x[rows][n]);
 void weighted_sum(int T, int S, int D, float out[restrict T][D], const float weights[T][S],
                   const float v[S][D]);
 
-/* All four in a row: softmax(mask(q k^T / sqrt(D))) v. `scores` is room to work in and holds the
+/* All four steps: softmax(mask(q k^T / sqrt(D))) v. `scores` is scratch and holds the attention
  * weights afterwards. Source: torch.nn.functional.scaled_dot_product_attention(is_causal=True),
  * where T = S. */
 void attention(int T, int S, int D, float out[restrict T][D], const float q[T][D],

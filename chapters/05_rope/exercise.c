@@ -30,8 +30,8 @@ void rope_half_split(int T, int H, int D, float out[restrict T][H][D], const flo
  * all cosines, then all sines; the angle is positions[t] * inv_freq[i]. The product must be rounded
  * to float32, because the models were trained with such angles. */
 void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int positions[T],
-                const float inv_freq[D / 2], float factor) {
-    (void)T, (void)D, (void)table, (void)positions, (void)inv_freq, (void)factor;
+                const float inv_freq[D / 2]) {
+    (void)T, (void)D, (void)table, (void)positions, (void)inv_freq;
 }
 
 /* The challenge, in two steps. The judge's cases are named after the types of scaling.

@@ -27,8 +27,8 @@ static void transpose(Rope *rope, int T, int H, int D, float out[restrict T][H][
     float inv_freq[D / 2], table[2][T][D / 2];
     int positions[T];
     for (int t = 0; t < T; t++) positions[t] = first + t;
-    float factor = rope_frequencies(D, inv_freq, &llama2, T);
-    rope_table(T, D, table, positions, inv_freq, factor);
+    rope_frequencies(D, inv_freq, &llama2, T);
+    rope_table(T, D, table, positions, inv_freq);
     rope(T, H, D, out, x, table[0], table[1]);
 }
 
@@ -84,7 +84,7 @@ static void project(const Sentence *s, int layer, const char *name, int width,
     const float(*stream)[T][C] = sentence_tensor(s, "stream", 3, 2 * s->L + 2, T, C);
     float normed[T][C], *norm = weight_of(s, layer, "input_layernorm"),
                         *matrix = weight_of(s, layer, name);
-    rms_norm(T, C, normed, stream[2 * layer], norm, NULL, s->eps);
+    rms_norm(T, C, normed, stream[2 * layer], norm, s->eps);
     linear(T, C, width, out, normed, (const float(*)[C])matrix, NULL);
     free(norm);
     free(matrix);

@@ -19,8 +19,8 @@ typedef void Rope(int T, int H, int D, float out[restrict T][H][D], const float 
  * course's own as well. */
 static void turn(Rope *rope, int D, float out[restrict D], const float x[D], int position) {
     float inv_freq[D / 2], table[2][1][D / 2];
-    float factor = rope_frequencies(D, inv_freq, &llama2, 1);
-    rope_table(1, D, table, &position, inv_freq, factor);
+    rope_frequencies(D, inv_freq, &llama2, 1);
+    rope_table(1, D, table, &position, inv_freq);
     rope(1, 1, D, (float(*)[1][D])out, (const float(*)[1][D])x, table[0], table[1]);
 }
 
@@ -150,8 +150,8 @@ static void on_the_sentence(const Sentence *s) {
     const float(*expected)[H][D] = sentence_tensor(s, "attention/q_rope", 3, T, H, D);
     float inv_freq[D / 2], table[2][T][D / 2], out[T][H][D];
     for (int t = 0; t < T; t++) positions[t] = t;
-    float factor = rope_frequencies(D, inv_freq, &llama2, T);
-    rope_table(T, D, table, positions, inv_freq, factor);
+    rope_frequencies(D, inv_freq, &llama2, T);
+    rope_table(T, D, table, positions, inv_freq);
     rope_half_split(T, H, D, out, q, table[0], table[1]);
     section("On the sentence");
     Table rows = {0};

@@ -13,15 +13,21 @@ static void check_shape(int T, int D) {
 /* ------------------------------------------------------------------ the angles */
 
 void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int positions[T],
-                const float inv_freq[D / 2], float factor) {
+                const float inv_freq[D / 2]) {
     check_shape(T, D);
     for (int t = 0; t < T; t++)
         for (int i = 0; i < D / 2; i++) {
             float angle =
                 (float)positions[t] * inv_freq[i]; /* float32, as the models were trained with */
-            table[0][t][i] = cosf(angle) * factor;
-            table[1][t][i] = sinf(angle) * factor;
+            table[0][t][i] = cosf(angle);
+            table[1][t][i] = sinf(angle);
         }
+}
+
+void scale_rope_table(int T, int D, float table[2][T][D / 2], float factor) {
+    for (int n = 0; n < 2; n++)
+        for (int t = 0; t < T; t++)
+            for (int i = 0; i < D / 2; i++) table[n][t][i] *= factor;
 }
 
 void check_positions(int first, int T, int capacity) {

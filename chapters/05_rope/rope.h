@@ -18,10 +18,14 @@
 
 /* ---------------------------------------------------------------- the angles */
 
-/* table[0][t][i] = cos(positions[t] inv_freq[i]), table[1][t][i] = sin(the same), both times
- * `factor`. Source: LlamaRotaryEmbedding of transformers. */
+/* table[0][t][i] = cos(positions[t] inv_freq[i]), table[1][t][i] = sin(the same).
+ * Source: LlamaRotaryEmbedding of transformers. */
 void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int positions[T],
-                const float inv_freq[D / 2], float factor);
+                const float inv_freq[D / 2]);
+
+/* Every cosine and sine times `factor`, which rope_frequencies() returns: 1 in every Llama, and the
+ * attention factor where YaRN or LongRoPE stretch the context. */
+void scale_rope_table(int T, int D, float table[2][T][D / 2], float factor);
 
 /* A decoder makes its table once, for `capacity` positions: fail() unless first .. first + T - 1
  * are all in it. */

@@ -10,9 +10,13 @@ void check_pairs(int D) {
         fail("rope: a head of width %d cannot be cut into pairs: the width must be even", D);
 }
 
-/* Every step below is rounded where PyTorch rounds, because the position multiplies a difference
- * in the last bit. A volatile number is rounded before it is used; else a compiler may fuse a
- * product with the sum that it goes into. */
+/* Every step below is rounded where PyTorch rounds, because the position multiplies a difference in
+ * the last bit. A compiler may fuse a product and the sum that follows into one instruction (FMA),
+ * which rounds once; a product that goes through rounded() is rounded before it is added. */
+static float rounded(float x) {
+    volatile float stored = x;
+    return stored;
+}
 
 /* Llama 3.1: pairs that turned less than once within the old context are slowed by `factor`; those
  * that turned more than four times stay as they are; between the two it slides. */
@@ -21,11 +25,10 @@ static float llama3_frequency(float frequency, const RopeParameters *p) {
     float wavelength = 1 / frequency * (float)(2 * pi); /* in positions */
     if (wavelength > (float)(context / p->low_freq_factor)) return frequency / (float)p->factor;
     if (wavelength < (float)(context / p->high_freq_factor)) return frequency;
-    volatile float turns = 1 / wavelength * (float)context; /* within the old context */
+    float turns = rounded(1 / wavelength * (float)context); /* within the old context */
     float smooth =
         (turns - (float)p->low_freq_factor) / (float)(p->high_freq_factor - p->low_freq_factor);
-    volatile float slowed = (1 - smooth) * frequency / (float)p->factor, kept = smooth * frequency;
-    return slowed + kept;
+    return rounded((1 - smooth) * frequency / (float)p->factor) + rounded(smooth * frequency);
 }
 
 /* Position interpolation: all pairs are slowed alike, as if the positions were divided. */
@@ -61,8 +64,7 @@ static float yarn_frequency(int D, int i, float base, const RopeParameters *p) {
     if (low == high) high += 0.001; /* or the slide would divide by zero */
     float slide = fminf(fmaxf(((float)i - (float)low) / (float)(high - low), 0), 1);
     float keep = 1 - slide;
-    volatile float slowed = 1 / ((float)p->factor * base) * (1 - keep), kept = 1 / base * keep;
-    return slowed + kept;
+    return rounded(1 / ((float)p->factor * base) * (1 - keep)) + rounded(1 / base * keep);
 }
 
 /* Attention over a longer context is flatter; yarn sharpens it again by scaling q and k. */

@@ -2,7 +2,19 @@
 #include "06_grouped_query/grouped_query.h"
 #include "common/error.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+KVCache kv_cache_new(int capacity, int KV, int D) {
+    size_t bytes = (size_t)capacity * KV * D * sizeof(float);
+    return (KVCache){.capacity = capacity, .k = xmalloc(bytes), .v = xmalloc(bytes)};
+}
+
+void kv_cache_free(KVCache *cache) {
+    free(cache->k);
+    free(cache->v);
+    *cache = (KVCache){0};
+}
 
 int kv_cache_append(int capacity, int KV, int D, float cache_k[capacity][KV][D],
                     float cache_v[capacity][KV][D], int length, int T, const float k[T][KV][D],

@@ -61,20 +61,6 @@ static void apply_rope(int first, int T, int heads, float x[T][heads][s.D]) {
     turned += T * heads;
 }
 
-/* A layer's cache: of the `capacity` rows of k and v, each [KV][D], the first `length` are filled.
- */
-typedef struct {
-    int capacity, length;
-    void *k, *v;
-} KVCache;
-
-static KVCache cache_new(int capacity) {
-    size_t numbers = (size_t)(capacity * s.KV * s.D);
-    float *both = xmalloc(2 * numbers * sizeof *both);
-    memset(both, 0, 2 * numbers * sizeof *both);
-    return (KVCache){.capacity = capacity, .k = both, .v = both + numbers};
-}
-
 /* One call: the next T tokens of the text. */
 static void step(KVCache *c, int T, float out[T][s.H][s.D]) {
     int H = s.H, KV = s.KV, D = s.D;
@@ -82,7 +68,7 @@ static void step(KVCache *c, int T, float out[T][s.H][s.D]) {
     project(c->length, T, q, k, v);
     apply_rope(c->length, T, H, q);
     apply_rope(c->length, T, KV, k);
-    cached_attention(c->capacity, c->length, T, H, KV, D, out, c->k, c->v, q, k, v);
+    cached_attention(c->capacity, c->length, T, H, KV, D, out, (void *)c->k, (void *)c->v, q, k, v);
     c->length += T;
 }
 
@@ -124,7 +110,7 @@ static void later_tokens(void) {
 }
 
 static void token_by_token(void) {
-    KVCache cache = cache_new(s.T);
+    KVCache cache = kv_cache_new(s.T, s.KV, s.D);
     const float(*weights)[s.T] = sentence_tensor(&s, "head/weights", 2, s.T, s.T); /* PyTorch's */
     float out[s.T][s.H][s.D];
     section("The question, token by token");
@@ -138,7 +124,7 @@ static void token_by_token(void) {
                   s.token[last], last, cache.length, T, s.token[most], most, weights[last][most]);
     }
     table_print(&table, stdout);
-    free(cache.k);
+    kv_cache_free(&cache);
 }
 
 typedef enum {
@@ -158,18 +144,20 @@ static void otherwise(How how, KVCache *c, int T, float out[T][s.H][s.D]) {
     project(c->length, T, q, k, v);
     apply_rope(first, T, H, q);
     if (how != TURNED_AT_READING) apply_rope(first, T, KV, k);
-    kv_cache_append(c->capacity, KV, D, c->k, c->v, c->length + (how == SLOT_LATE), T, k, v);
+    kv_cache_append(c->capacity, KV, D, (void *)c->k, (void *)c->v, c->length + (how == SLOT_LATE), T, k, v);
     memcpy(keys, c->k, sizeof keys);
     if (how == TURNED_AT_READING || how == TURNED_TWICE) apply_rope(0, S, KV, keys);
     for (int t = 0; t < T; t++)
         gqa_attention_with_past(1, (how == MASK_TOP_LEFT ? 0 : c->length) + t + 1, H, KV, D,
-                                out + t, q + t, keys, c->v);
+                                out + t, q + t, keys, (void *)c->v);
     c->length = S;
 }
 
 /* The text in pieces: the first of `prompt` tokens, the others of `chunk`. */
 static void row_of_ways(Table *table, const char *name, How how, int prompt, int chunk) {
-    KVCache cache = cache_new(s.T + 1);
+    KVCache cache = kv_cache_new(s.T + 1, s.KV, s.D);
+    memset(cache.k, 0, (size_t)cache.capacity * s.KV * s.D * sizeof(float)); /* one way skips a row */
+    memset(cache.v, 0, (size_t)cache.capacity * s.KV * s.D * sizeof(float));
     float out[s.T][s.H][s.D], most;
     projected = turned = 0;
     for (int done = 0, T = prompt; done < s.T;
@@ -182,7 +170,7 @@ static void row_of_ways(Table *table, const char *name, How how, int prompt, int
     const void *expected = sentence_tensor(&s, "attention/attended", 3, s.T, s.H, s.D);
     int wrong = different(s.T, (void *)out, expected, &most);
     table_row(table, "%s|%d|%d|%d|%.1f", name, projected, turned, wrong, most);
-    free(cache.k);
+    kv_cache_free(&cache);
 }
 
 static void ten_ways(void) {

@@ -7,16 +7,15 @@
 
 void online_softmax_tile(int keys, int D, double *m, double *l, double O[restrict D],
                          const float q[D], const float K[keys][D], const float V[keys][D]) {
-    double score[keys], before = *m;
+    double score[keys], scale = 1 / sqrt(D), before = *m;
     for (int j = 0; j < keys; j++) {
         double sum = 0;
 #pragma omp simd reduction(+ : sum)
         for (int i = 0; i < D; i++) sum += (double)q[i] * K[j][i];
-        score[j] = sum / sqrt(D);
+        score[j] = sum * scale;
         *m = fmax(*m, score[j]);
     }
-    double shrink =
-        exp(before - *m); /* what was summed under the old maximum counts less under the new */
+    double shrink = exp(before - *m); /* rescales the sums so far from the old maximum to the new */
     *l *= shrink;
     for (int i = 0; i < D; i++) O[i] *= shrink;
     for (int j = 0; j < keys; j++) {
@@ -28,8 +27,8 @@ void online_softmax_tile(int keys, int D, double *m, double *l, double O[restric
 
 enum { Br = 16, Bc = 16 }; /* queries of a block, keys of a tile */
 
-/* A block: `rows` queries of head h, the first of which stands at position `first`, read the text
- * together. */
+/* A block: `rows` queries of head h, the first of them at position `first`, share each tile of keys
+ * and values. */
 static void attend_block(int rows, int first, int h, int H, int KV, int D,
                          float out[restrict rows][H][D], const float q[rows][H][D],
                          const float k[first + rows][KV][D], const float v[first + rows][KV][D]) {
@@ -48,7 +47,7 @@ static void attend_block(int rows, int first, int h, int H, int KV, int D,
             memcpy(V[j], v[s + j][g], sizeof V[j]);
         }
         for (int r = 0; r < rows; r++) {
-            int seen = first + r + 1 - s; /* from the tile's first key to the query's own */
+            int seen = first + r + 1 - s; /* keys from the tile's first to the query's own */
             if (seen > 0)
                 online_softmax_tile(min_int(seen, keys), D, &m[r], &l[r], O[r], q[r][h], K, V);
         }

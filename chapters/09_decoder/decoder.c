@@ -13,7 +13,7 @@ static void norm(const Decoder *d, int T, int C, float out[restrict T][C], const
                  const float weight[C]) {
     float eps = (float)d->model->config.rms_norm_eps;
 #pragma omp parallel for if ((double)T * C > 1e5)
-    for (int t = 0; t < T; t++) d->kernels->rms_norm(1, C, out + t, x + t, weight, NULL, eps);
+    for (int t = 0; t < T; t++) d->kernels->rms_norm(1, C, out + t, x + t, weight, eps);
 }
 
 static void apply_rope(const Decoder *d, int T, int H, int D, float out[restrict T][H][D],
@@ -156,8 +156,10 @@ void decoder_logits(const Decoder *decoder, float logits[decoder->model->config.
 static void rope_cos_sin(Decoder *d, int T, int whole) {
     int D = d->model->config.D, positions[T];
     float inv_freq[D / 2], factor = rope_frequencies(D, inv_freq, &d->model->config.rope, whole);
+    float(*table)[T][D / 2] = (void *)d->cos_sin;
     for (int t = 0; t < T; t++) positions[t] = d->length + t;
-    rope_table(T, D, (float(*)[T][D / 2]) d->cos_sin, positions, inv_freq, factor);
+    rope_table(T, D, table, positions, inv_freq);
+    scale_rope_table(T, D, table, factor);
 }
 
 static void eval_chunk(Decoder *d, int T, const int ids[T], int whole) {

@@ -10,7 +10,7 @@
  * What you need:
  *     d->model->config                   C, H, KV, D, F, L and rms_norm_eps
  *     d->model->layers[l]                the weights of layer l, by their names in the checkpoint
- *     d->kernels->rms_norm(T, C, out, x, weight, NULL, eps)         the table of kernels,
+ *     d->kernels->rms_norm(T, C, out, x, weight, eps)         the table of kernels,
  * kernels.h: in `make mine` it holds those that you wrote swiglu(n, out, gate, up) from the same
  * table, as all of the following rope_half_split(T, H, D, out, x, cosine, sine)                out
  * must not be x kv_cache_append(...), then flash_attention(...) project(T, in, out, y, x, &weight)

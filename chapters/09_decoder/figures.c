@@ -19,7 +19,7 @@
 /* The probability of every token to come after a row of the stream. */
 static void foretell(const Model *model, int C, int V, float p[V], const float x[C]) {
     float normed[1][C], logits[1][V];
-    rms_norm(1, C, normed, (const float(*)[C])x, model->norm, NULL,
+    rms_norm(1, C, normed, (const float(*)[C])x, model->norm,
              (float)model->config.rms_norm_eps);
     linear_tensor(1, C, V, logits, normed, &model->lm_head);
     softmax(1, V, (float(*)[V])p, logits);

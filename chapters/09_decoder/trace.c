@@ -65,7 +65,8 @@ static void head_vectors(const Model *model, int T, int heads, int head, const f
     float inv_freq[D / 2], (*table)[T][D / 2] = xmalloc(2 * sizeof *table);
     for (int t = 0; t < T; t++) positions[t] = t;
     float factor = rope_frequencies(D, inv_freq, &model->config.rope, T);
-    rope_table(T, D, table, positions, inv_freq, factor);
+    rope_table(T, D, table, positions, inv_freq);
+    scale_rope_table(T, D, table, factor);
     linear_tensor(T, C, heads * D, (float(*)[heads * D]) all, (const float(*)[C])normed, weight);
     for (int i = head * D; bias && i < (head + 1) * D; i++)
         for (int t = 0; t < T; t++) all[t][head][i - head * D] += bias[i];
@@ -86,7 +87,7 @@ void head_weights(const Model *model, const HiddenStates *trace, int l, int h,
     (*normed)[C] = xmalloc((size_t)T * sizeof *normed);
     float(*q)[D] = xmalloc((size_t)T * sizeof *q), (*k)[D] = xmalloc((size_t)T * sizeof *k);
     float(*scores)[T] = xmalloc((size_t)T * sizeof *scores);
-    rms_norm(T, C, normed, states[l], layer->input_layernorm, NULL, (float)c->rms_norm_eps);
+    rms_norm(T, C, normed, states[l], layer->input_layernorm, (float)c->rms_norm_eps);
     head_vectors(model, T, c->H, h, (float *)normed, &layer->q_proj, layer->q_bias, q);
     head_vectors(model, T, c->KV, h / (c->H / c->KV), (float *)normed, &layer->k_proj,
                  layer->k_bias, k);

@@ -42,7 +42,7 @@ static double sum_of_squares(int dim, const float x[dim]) {
 }
 
 void fast_rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],
-                   const float weight[dim], const float *bias, float eps) {
+                   const float weight[dim], float eps) {
     for (int r = 0; r < rows; r++) {
         float scale = (float)(1 / sqrt(sum_of_squares(dim, x[r]) / dim + eps));
         int i = 0;
@@ -55,7 +55,6 @@ void fast_rms_norm(int rows, int dim, float out[restrict rows][dim], const float
             write_four(&out[r][i], four);
         }
         for (; i < dim; i++) out[r][i] = x[r][i] * scale * weight[i];
-        for (int i = 0; i < dim && bias; i++) out[r][i] += bias[i];
     }
 }
 

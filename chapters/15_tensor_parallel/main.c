@@ -99,7 +99,7 @@ static void rank_share(const Half *h, int ranks, int rank, float share[s.C]) {
     shard_columns(ranks, rank, s.F, C, gate, (void *)h->gate);
     shard_columns(ranks, rank, s.F, C, up, (void *)h->up);
     shard_rows(ranks, rank, C, s.F, down, (void *)h->down);
-    gated_feed_forward(1, C, own, (float(*)[C])share, normed + s.T - 1, gate, NULL, up, NULL, down,
+    gated_feed_forward(1, C, own, (float(*)[C])share, normed + s.T - 1, gate, up, down,
                        swiglu, open, room);
     free(gate);
     free(up);

@@ -50,7 +50,7 @@ void parallel_forward(Decoder *d, int T, int C, float out[restrict T][C], const 
         add(T, C, x, delta);
         call_stage_hook(d, 2 * l + 2, T, C, x);
     }
-    d->kernels->rms_norm(T, C, out, x, model->norm, NULL, (float)model->config.rms_norm_eps);
+    d->kernels->rms_norm(T, C, out, x, model->norm, (float)model->config.rms_norm_eps);
     call_stage_hook(d, 2 * L + 1, T, C, out);
     d->arena_used = mark;
 }

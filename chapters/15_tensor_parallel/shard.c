@@ -65,8 +65,8 @@ static void rank_feed_forward(int ranks, int rank, int T, int C, int F, float de
     shard_columns(ranks, rank, F, C, gate_part, gate);
     shard_columns(ranks, rank, F, C, up_part, up);
     shard_rows(ranks, rank, C, F, down_part, down);
-    gated_feed_forward(T, C, own, delta, normed, gate_part, NULL, up_part, NULL, down_part, swiglu,
-                       opened, hidden);
+    gated_feed_forward(T, C, own, delta, normed, gate_part, up_part, down_part, swiglu, opened,
+                       hidden);
     free(gate_part);
     free(up_part);
     free(down_part);

@@ -154,7 +154,7 @@ static void attention_forward(const Parameters *w, Activations *a, const int *id
     const float(*x)[C] = (void *)m->x;
     float(*between)[C] = (void *)m->between;
 
-    kernels->rms_norm(R, C, normed, x, layer->input_layernorm, NULL, (float)c->rms_norm_eps);
+    kernels->rms_norm(R, C, normed, x, layer->input_layernorm, (float)c->rms_norm_eps);
     kernels->linear(R, C, queries, q, normed, (void *)layer->q_proj, layer->q_bias);
     kernels->linear(R, C, keys, k, normed, (void *)layer->k_proj, layer->k_bias);
     kernels->linear(R, C, keys, (void *)m->v, normed, (void *)layer->v_proj, layer->v_bias);
@@ -192,7 +192,7 @@ static void attention_backward(const Parameters *w, Parameters *gradients, Activ
     attend_backward(c, a, ids, m, dq_rope[0], dk_rope[0], dv[0], dattended[0]);
     apply_rope_backward(w, a, c->H, dq[0], dq_rope[0]);
     apply_rope_backward(w, a, c->KV, dk[0], dk_rope[0]);
-    kernels->rms_norm(R, C, normed, (void *)m->x, layer->input_layernorm, NULL,
+    kernels->rms_norm(R, C, normed, (void *)m->x, layer->input_layernorm,
                       (float)c->rms_norm_eps);
     kernels->linear_backward(R, C, queries, dnormed, (void *)d->q_proj, d->q_bias, dq, normed,
                              (void *)layer->q_proj);
@@ -225,7 +225,7 @@ static void feed_forward_forward(const Parameters *w, Activations *a, int l) {
           (*up)[F] = (void *)m->up;
     float(*after)[C] = after_layer(w, a, l);
 
-    kernels->rms_norm(R, C, normed, between, layer->post_attention_layernorm, NULL,
+    kernels->rms_norm(R, C, normed, between, layer->post_attention_layernorm,
                       (float)c->rms_norm_eps);
     kernels->linear(R, C, F, (void *)m->gate, normed, (void *)layer->gate_proj, layer->gate_bias);
     kernels->linear(R, C, F, (void *)m->up, normed, (void *)layer->up_proj, layer->up_bias);
@@ -261,7 +261,7 @@ static void feed_forward_backward(const Parameters *w, Parameters *gradients, Ac
 #pragma omp parallel for
     for (int r = 0; r < R; r++)
         kernels->swiglu_backward(F, dgate[r], dup[r], dhidden[r], gate[r], up[r]);
-    kernels->rms_norm(R, C, normed, (void *)m->between, layer->post_attention_layernorm, NULL,
+    kernels->rms_norm(R, C, normed, (void *)m->between, layer->post_attention_layernorm,
                       (float)c->rms_norm_eps);
     kernels->linear_backward(R, C, F, dnormed, (void *)d->gate_proj, d->gate_bias, dgate, normed,
                              (void *)layer->gate_proj);
@@ -322,7 +322,7 @@ static double head(const Parameters *w, Parameters *gradients, Activations *a, i
     float(*logits)[V] = activations_alloc(a, CHUNK, V),
     (*dlogits)[V] = activations_alloc(a, CHUNK, V);
 
-    kernels->rms_norm(R, C, normed, (void *)a->last, w->norm, NULL, eps);
+    kernels->rms_norm(R, C, normed, (void *)a->last, w->norm, eps);
     for (int r = 0; r < R; r += CHUNK) {
         int n = R - r < CHUNK ? R - r : CHUNK;
         if (!count_targets((size_t)n, t->ids + r)) continue;
@@ -356,7 +356,8 @@ static void rope_cos_sin(const Parameters *w, Activations *a) {
     int T = a->T, D = w->config.D, *positions = xmalloc((size_t)T * sizeof *positions);
     float inv_freq[D / 2], factor = rope_frequencies(D, inv_freq, &w->config.rope, T);
     for (int t = 0; t < T; t++) positions[t] = t;
-    rope_table(T, D, (void *)a->cos_sin, positions, inv_freq, factor);
+    rope_table(T, D, (void *)a->cos_sin, positions, inv_freq);
+    scale_rope_table(T, D, (void *)a->cos_sin, factor);
     free(positions);
 }
 

@@ -19,7 +19,7 @@ static void of_linear(float y[1][4], const float from[1][4]) {
     linear(1, 4, 4, y, from, matrix, NULL);
 }
 static void of_rms_norm(float y[1][4], const float from[1][4]) {
-    rms_norm(1, 4, y, from, weight, NULL, 0);
+    rms_norm(1, 4, y, from, weight, 0);
 }
 static void of_layer_norm(float y[1][4], const float from[1][4]) {
     layer_norm(1, 4, y, from, weight, (float[4]){0}, 0);

@@ -168,7 +168,7 @@ void tiny_trainer_predict(const TinyTrainer *l, int T, const int ids[T], float p
     Activations one = activations_new(&w->config, kernels, 1, T);
     decoder_loss(w, &one, ids, ids); /* what it should foresee does not matter here */
     const float(*stream)[C] = (void *)one.last;
-    kernels->rms_norm(1, C, normed, stream + T - 1, w->norm, NULL, (float)w->config.rms_norm_eps);
+    kernels->rms_norm(1, C, normed, stream + T - 1, w->norm, (float)w->config.rms_norm_eps);
     kernels->linear(1, C, WORDS, logits, normed, (void *)w->lm_head, NULL);
     softmax(1, WORDS, (void *)p, logits);
     activations_free(&one);

@@ -133,7 +133,7 @@ static double norms(const void *context, int, int) {
     const Rows *r = context;
 #pragma omp parallel for
     for (int t = 0; t < T; t++)
-        fast_rms_norm(1, C, (void *)&r->to[t * C], (void *)&r->a[t * C], r->b, NULL, 1e-5F);
+        fast_rms_norm(1, C, (void *)&r->to[t * C], (void *)&r->a[t * C], r->b, 1e-5F);
     return 2.0 * T * C;
 }
 

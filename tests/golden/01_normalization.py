@@ -303,15 +303,14 @@ batch_norm.case("not_finite", "An infinity or a NaN spoils its own column, and n
 
 rms_norm = Kernel(
     "rms_norm", CHAPTER, "torch.nn.functional.rms_norm",
-    pytorch=lambda x, weight, eps,
-    bias=None: F.rms_norm(x, x.shape[-1:], weight, eps) + (0 if bias is None else bias),
-    formula=lambda x, weight, eps, bias=None: rescale(x / (mean(x**2) + eps).sqrt(), weight, bias))
-rms_norm.agrees("torch.nn.RMSNorm", lambda x, weight, eps, bias=None:
-                with_parameters(nn.RMSNorm(x.shape[-1], eps), weight)(x) + (0 if bias is None else bias))
+    pytorch=lambda x, weight, eps: F.rms_norm(x, x.shape[-1:], weight, eps),
+    formula=lambda x, weight, eps: x / (mean(x**2) + eps).sqrt() * weight)
+rms_norm.agrees("torch.nn.RMSNorm", lambda x, weight, eps:
+                with_parameters(nn.RMSNorm(x.shape[-1], eps), weight)(x))
 
 
 def wrong_rms(name, advice, normalize):
-    rms_norm.wrong(name, advice, lambda x, weight, eps, bias=None: rescale(normalize(x, eps), weight, bias))
+    rms_norm.wrong(name, advice, lambda x, weight, eps: normalize(x, eps) * weight)
 
 
 wrong_rms("epsilon_outside",
@@ -321,8 +320,6 @@ wrong_rms("epsilon_outside",
 wrong_rms("epsilon_subtracted",
           "Your epsilon is subtracted under the root. Add it, sqrt(mean(x^2) + eps)",
           lambda x, eps: x / (mean(x**2) - eps).sqrt())
-rms_norm.wrong("bias_added_to_x", "Your bias is added to x, and scaled with it. It is added last",
-               lambda x, weight, eps, bias=None: (x + (0 if bias is None else bias)) / (mean(x**2) + eps).sqrt() * weight)
 wrong_rms("epsilon_missing",
           "Your epsilon is missing. Add it under the root, sqrt(mean(x^2) + eps)",
           lambda x, eps: x / mean(x**2).sqrt())
@@ -406,8 +403,8 @@ wrong_rms("scale_not_reset",
 wrong_rms("last_number_left_out",
           "Your sum of squares ends one number too early. It runs over 0 .. dim - 1",
           lambda x, eps: x / (mean(x**2) - x[:, -1:]**2 / x.shape[-1] + eps).sqrt())
-rms_norm.wrong_tails("sum of squares", lambda full, x, weight, eps, bias=None: rescale(
-    x / ((x[:, :full(x.shape[-1])]**2).sum(-1, keepdim=True) / x.shape[-1] + eps).sqrt(), weight, bias))
+rms_norm.wrong_tails("sum of squares", lambda full, x, weight, eps:
+                     x / ((x[:, :full(x.shape[-1])]**2).sum(-1, keepdim=True) / x.shape[-1] + eps).sqrt() * weight)
 
 
 def right_rms(x, eps):
@@ -416,37 +413,25 @@ def right_rms(x, eps):
 
 rms_norm.wrong("weight_plus_one",
                "Your weight is 1 + weight, as Gemma stores it. A Llama's weight is multiplied as it is",
-               lambda x, weight, eps, bias=None: rescale(right_rms(x, eps), 1 + weight, bias))
+               lambda x, weight, eps: right_rms(x, eps) * (1 + weight))
 rms_norm.wrong("weight_forgotten",
                "Your weight is missing. Multiply the normalized number by weight[i]",
-               lambda x, weight, eps, bias=None: rescale(right_rms(x, eps), 1, bias))
-rms_norm.wrong("bias_forgotten",
-               "Your bias is missing. Add bias[i] at the end, unless bias is NULL",
-               lambda x, weight, eps, bias=None: right_rms(x, eps) * weight)
-rms_norm.wrong("bias_before_weight",
-               "Your bias is added before the weight is multiplied. Multiply first, then add",
-               lambda x, weight, eps, bias=None: rescale(right_rms(x, eps), 1, bias) * weight)
+               lambda x, weight, eps: right_rms(x, eps))
 
-rms_norm.wrong("weight_and_bias_exchanged",
-               "Your weight and bias are exchanged. Multiply by weight[i], then add bias[i]",
-               lambda x, weight, eps, bias=None: None if bias is None else rescale(right_rms(x, eps), bias, weight))
 rms_norm.wrong("first_weight_for_all",
                "Your weight is that of feature 0. Each feature has its own: weight[i]",
-               lambda x, weight, eps, bias=None: rescale(right_rms(x, eps), weight[:1], bias))
-rms_norm.wrong("bias_subtracted",
-               "Your bias is subtracted. Add bias[i] at the end",
-               lambda x, weight, eps, bias=None: None if bias is None else rescale(right_rms(x, eps), weight, -bias))
+               lambda x, weight, eps: right_rms(x, eps) * weight[:1])
 rms_norm.wrong("weight_of_the_row",
                "Your weight is chosen by the row. It belongs to the feature: weight[i]",
-               lambda x, weight, eps, bias=None: rescale(right_rms(x, eps), weight[:len(x), None], bias)
+               lambda x, weight, eps: right_rms(x, eps) * weight[:len(x), None]
                if len(x) <= x.shape[1] else None)
 
 rms_norm.case("by_hand", "The mean of the squares is 3; with eps = 1 the root is 2.",
               x=[[1, 1, 1, 3]], weight=[1, 2, 3, 4], eps=1.0)
 rms_norm.case("small", "Three tokens of eight features.",
               x=normal(3, 8), weight=normal(8), eps=1e-5)
-rms_norm.case("with_bias", "The same with a bias, which a Llama has not; its first number is 0.",
-              x=normal(3, 8), weight=normal(8), bias=[0, 0.5, -1.5, 0.25, 2, -0.75, 1, -3], eps=1e-5)
+rms_norm.case("ten_times", "The lesson's example: ten times the vector, the same output.",
+              x=[[1, -1, 3, 5], [10, -10, 30, 50]], weight=[1, 1, 1, 0.5], eps=1e-5)
 rms_norm.case("ragged", "2 rows of 77: no size is a multiple of anything.",
               x=normal(2, 77), weight=normal(77), eps=1e-6)
 rms_norm.case("left_over", "3 rows of 31: full vectors of 4, 8 and 16 leave 3, 7 and 15.",

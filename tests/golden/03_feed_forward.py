@@ -288,21 +288,20 @@ UNITS = [lambda gate, up: sigmoid(gate) * up,
 GLU, BILINEAR, REGLU, GEGLU, SWIGLU = range(5)
 
 
-def gated(x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None):
-    return affine(UNITS[unit](affine(x, w_gate, b_gate), affine(x, w_up, b_up)), w_down)
+def gated(x, w_gate, w_up, w_down, unit):
+    return affine(UNITS[unit](affine(x, w_gate), affine(x, w_up)), w_down)
 
 
 gated_feed_forward = Kernel(
     "gated_feed_forward", CHAPTER, "torch.nn.functional.linear, and sigmoid, relu, gelu or silu",
-    pytorch=lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
-        F.linear(UNITS[unit](F.linear(x, w_gate, b_gate), F.linear(x, w_up, b_up)), w_down),
+    pytorch=lambda x, w_gate, w_up, w_down, unit:
+        F.linear(UNITS[unit](F.linear(x, w_gate), F.linear(x, w_up)), w_down),
     formula=gated)
 
 gated_feed_forward.wrong(
     "gate_and_up_swapped",
     "Your w_gate and w_up are swapped. The activation bends the gate, which is Meta's w1; w3 is up",
-    lambda w_gate, w_up, b_gate=None, b_up=None, **the_rest:
-        gated(w_gate=w_up, w_up=w_gate, b_gate=b_up, b_up=b_gate, **the_rest))
+    lambda w_gate, w_up, **the_rest: gated(w_gate=w_up, w_up=w_gate, **the_rest))
 gated_feed_forward.wrong(
     "down_for_up",
     "Your w_up and w_down are swapped. Meta's w2 is down and its w3 is up, out of order",
@@ -315,18 +314,18 @@ gated_feed_forward.wrong(
 gated_feed_forward.wrong(
     "gate_and_up_transposed",
     "Your w_gate and w_up are read as [C][F]. PyTorch stores a row for each output, [F][C]",
-    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
-        affine(UNITS[unit](misread(x, w_gate, b_gate), misread(x, w_up, b_up)), w_down))
+    lambda x, w_gate, w_up, w_down, unit:
+        affine(UNITS[unit](misread(x, w_gate), misread(x, w_up)), w_down))
 gated_feed_forward.wrong(
     "down_transposed",
     "Your w_down is read as [F][C]. PyTorch stores a row for each output, [C][F]",
-    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
-        misread(UNITS[unit](affine(x, w_gate, b_gate), affine(x, w_up, b_up)), w_down))
+    lambda x, w_gate, w_up, w_down, unit:
+        misread(UNITS[unit](affine(x, w_gate), affine(x, w_up)), w_down))
 gated_feed_forward.wrong(
     "all_transposed",
     "Your three weights are read as [in][out]. PyTorch stores a row for each output, [out][in]",
-    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
-        misread(UNITS[unit](misread(x, w_gate, b_gate), misread(x, w_up, b_up)), w_down))
+    lambda x, w_gate, w_up, w_down, unit:
+        misread(UNITS[unit](misread(x, w_gate), misread(x, w_up)), w_down))
 gated_feed_forward.wrong(
     "activation_missing",
     "Your gate is not bent: that is the bilinear unit. Call unit(n, out, gate, up)",
@@ -338,20 +337,8 @@ gated_feed_forward.wrong(
 gated_feed_forward.wrong(
     "up_forgotten",
     "Your up is missing: the bent gate goes into w_down alone. Multiply it by up",
-    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
-        affine(UNITS[unit](affine(x, w_gate, b_gate), 1), w_down))
-gated_feed_forward.wrong(
-    "b_gate_forgotten",
-    "Your b_gate is missing. Add it to the gate, unless it is NULL",
-    lambda b_gate=None, **the_rest: gated(b_gate=None, **the_rest))
-gated_feed_forward.wrong(
-    "b_up_forgotten",
-    "Your b_up is missing. Add it to up, unless it is NULL",
-    lambda b_up=None, **the_rest: gated(b_up=None, **the_rest))
-gated_feed_forward.wrong(
-    "biases_forgotten",
-    "Your biases are missing. Add b_gate to the gate and b_up to up, unless they are NULL",
-    lambda b_gate=None, b_up=None, **the_rest: gated(**the_rest))
+    lambda x, w_gate, w_up, w_down, unit:
+        affine(UNITS[unit](affine(x, w_gate), 1), w_down))
 gated_feed_forward.wrong(
     "residual_added",
     "Your x is added to the output. The residual is the block's affair, not the layer's",
@@ -360,18 +347,18 @@ gated_feed_forward.wrong(
 gated_feed_forward.wrong(
     "gate_of_the_first_token",
     "Your gate is the first token's for all. Each token has its own, gate[t]",
-    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
-        affine(UNITS[unit](affine(x[:1], w_gate, b_gate), affine(x, w_up, b_up)), w_down))
+    lambda x, w_gate, w_up, w_down, unit:
+        affine(UNITS[unit](affine(x[:1], w_gate), affine(x, w_up)), w_down))
 gated_feed_forward.wrong(
     "up_of_the_first_token",
     "Your up is the first token's for all. Each token has its own, up[t]",
-    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
-        affine(UNITS[unit](affine(x, w_gate, b_gate), affine(x[:1], w_up, b_up)), w_down))
+    lambda x, w_gate, w_up, w_down, unit:
+        affine(UNITS[unit](affine(x, w_gate), affine(x[:1], w_up)), w_down))
 gated_feed_forward.wrong(
     "gated_in_the_first_token",
     "Your unit is applied to the first token's F numbers alone. Apply it to all T F of them",
-    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None: affine(first_row(
-        UNITS[unit](affine(x, w_gate, b_gate), affine(x, w_up, b_up)), affine(x, w_gate, b_gate)), w_down))
+    lambda x, w_gate, w_up, w_down, unit: affine(first_row(
+        UNITS[unit](affine(x, w_gate), affine(x, w_up)), affine(x, w_gate)), w_down))
 gated_feed_forward.wrong(
     "hidden_of_the_first_token",
     "Every token's output comes from the hidden row of the first. Each token has its own",
@@ -379,35 +366,17 @@ gated_feed_forward.wrong(
 gated_feed_forward.wrong(
     "added",
     "Your bent gate and up are added. The unit multiplies: call unit(n, out, gate, up)",
-    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None:
-        affine(UNITS[unit](affine(x, w_gate, b_gate), 1) + affine(x, w_up, b_up), w_down))
+    lambda x, w_gate, w_up, w_down, unit:
+        affine(UNITS[unit](affine(x, w_gate), 1) + affine(x, w_up), w_down))
 gated_feed_forward.wrong(
     "gate_forgotten",
     "Your gate is missing: up goes into w_down alone. Call unit(n, out, gate, up)",
-    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None: affine(affine(x, w_up, b_up), w_down))
+    lambda x, w_gate, w_up, w_down, unit: affine(affine(x, w_up), w_down))
 gated_feed_forward.wrong(
     "unit_twice",
     "Your gate is bent before the unit, which bends it again. Hand in what w_gate gave",
-    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None: affine(UNITS[unit](
-        UNITS[unit](affine(x, w_gate, b_gate), 1), affine(x, w_up, b_up)), w_down))
-gated_feed_forward.wrong(
-    "biases_exchanged",
-    "Your b_gate and b_up are exchanged. Each belongs to the matrix of its name",
-    lambda b_gate=None, b_up=None, **the_rest: gated(b_gate=b_up, b_up=b_gate, **the_rest))
-gated_feed_forward.wrong(
-    "b_gate_after_the_unit",
-    "Your b_gate is added to what the unit gave. Add it to the gate, before the unit bends it",
-    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None: None if b_gate is None else
-        affine(UNITS[unit](affine(x, w_gate), affine(x, w_up, b_up)) + b_gate, w_down))
-gated_feed_forward.wrong(
-    "biases_after_the_unit",
-    "Your b_gate and b_up are added to what the unit gave. Add each to what its own matrix gave, before the unit",
-    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None: None if b_gate is None or b_up is None else
-        affine(UNITS[unit](affine(x, w_gate), affine(x, w_up)) + b_gate + b_up, w_down))
-gated_feed_forward.wrong(
-    "b_gate_on_both",
-    "Your b_gate is added to up as well. Up has its own bias, b_up, which may be NULL",
-    lambda b_gate=None, b_up=None, **the_rest: gated(b_gate=b_gate, b_up=b_gate, **the_rest))
+    lambda x, w_gate, w_up, w_down, unit: affine(UNITS[unit](
+        UNITS[unit](affine(x, w_gate), 1), affine(x, w_up)), w_down))
 gated_feed_forward.wrong(
     "last_hidden_left_out",
     "Your second sum ends one number too early. It runs over 0 .. F - 1",
@@ -420,8 +389,8 @@ gated_feed_forward.wrong(
 gated_feed_forward.wrong(
     "sums_not_reset",
     "Your sums run on from one output to the next. Begin each with 0",
-    lambda x, w_gate, w_up, w_down, unit, b_gate=None, b_up=None: never_reset(
-        UNITS[unit](never_reset(x, w_gate, b_gate), never_reset(x, w_up, b_up)), w_down))
+    lambda x, w_gate, w_up, w_down, unit: never_reset(
+        UNITS[unit](never_reset(x, w_gate), never_reset(x, w_up)), w_down))
 gated_feed_forward.wrong_tails("sum in all three layers", lambda full, w_gate, w_up, w_down, **the_rest: gated(
     w_gate=without_end(w_gate, full(len(w_gate[0]))), w_up=without_end(w_up, full(len(w_up[0]))),
     w_down=without_end(w_down, full(len(w_down[0]))), **the_rest))
@@ -430,19 +399,17 @@ gated_feed_forward.case("by_hand", "Two inputs, three hidden units, of which ReL
                         x=[[1, 2]], w_gate=[[1, 1], [1, -1], [0, 2]], w_up=[[1, 0], [0, 1], [2, 1]],
                         w_down=[[1, 2, 1], [0, 1, -1]], unit=REGLU)
 for which, name in enumerate(["glu", "bilinear", "reglu", "geglu", "swiglu"]):
-    gated_feed_forward.case(name, f"The unit {name}, without biases.",
+    gated_feed_forward.case(name, f"The unit {name}.",
                             x=normal(2, 6), w_gate=normal(16, 6), w_up=normal(16, 6), w_down=normal(6, 16),
                             unit=which)
-gated_feed_forward.case("dauphin", "GLU with its two biases, as in the paper of 2016.",
-                        x=normal(3, 8), w_gate=normal(20, 8), b_gate=normal(20), w_up=normal(20, 8),
-                        b_up=normal(20),
-                        w_down=normal(8, 20), unit=GLU)
-gated_feed_forward.case("only_b_gate", "One bias is there, the other NULL.",
-                        x=normal(2, 6), w_gate=normal(10, 6), b_gate=normal(10), w_up=normal(10, 6),
-                        w_down=normal(6, 10), unit=SWIGLU)
-gated_feed_forward.case("only_b_up", "And the other way about.",
-                        x=normal(2, 6), w_gate=normal(10, 6), w_up=normal(10, 6), b_up=normal(10),
-                        w_down=normal(6, 10), unit=SWIGLU)
+gated_feed_forward.case("few_units", "F smaller than C, as after pruning.",
+                        x=normal(3, 20), w_gate=normal(8, 20), w_up=normal(8, 20), w_down=normal(20, 8),
+                        unit=SWIGLU)
+gated_feed_forward.case("one_unit", "A hidden layer of one unit.",
+                        x=normal(2, 6), w_gate=normal(1, 6), w_up=normal(1, 6), w_down=normal(6, 1), unit=SWIGLU)
+gated_feed_forward.case("one_wide", "C = 1: a token is a single number.",
+                        x=normal(4, 1), w_gate=normal(10, 1), w_up=normal(10, 1), w_down=normal(1, 10),
+                        unit=SWIGLU)
 gated_feed_forward.case("ragged", "5 tokens, C = 19, F = 37: no size is a multiple of anything.",
                         x=normal(5, 19), w_gate=normal(37, 19), w_up=normal(37, 19), w_down=normal(19, 37),
                         unit=SWIGLU)

@@ -413,36 +413,36 @@ def bf16_angles(positions, inv_freq):
     return bf16(angles(bf16(positions), bf16(inv_freq)))
 
 
-def transformers_table(positions, inv_freq, factor):
+def transformers_table(positions, inv_freq):
     pairs = len(inv_freq)
     embedding = LlamaRotaryEmbedding(transformers.LlamaConfig(hidden_size=2 * pairs, num_attention_heads=1))
-    embedding.inv_freq, embedding.attention_scaling = inv_freq, factor
+    embedding.inv_freq = inv_freq
     cosine, sine = embedding(inv_freq, positions[None].long())
     return torch.stack([cosine[0, :, :pairs], sine[0, :, :pairs]])
 
 
-def cosine_and_sine(angle, factor=1):
-    return angle.cos() * factor, angle.sin() * factor
+def cosine_and_sine(angle):
+    return angle.cos(), angle.sin()
 
 
 rope_table = Kernel(
     "rope_table", CHAPTER, f"LlamaRotaryEmbedding.forward of {TRANSFORMERS}",
-    pytorch=lambda positions, inv_freq, factor:
-        torch.stack(cosine_and_sine(positions[:, None] * inv_freq, factor)),
-    formula=lambda positions, inv_freq, factor:
-        factor * torch.stack(cosine_and_sine(torch.outer(positions, inv_freq))))
+    pytorch=lambda positions, inv_freq:
+        torch.stack(cosine_and_sine(positions[:, None] * inv_freq)),
+    formula=lambda positions, inv_freq:
+        torch.stack(cosine_and_sine(torch.outer(positions, inv_freq))))
 rope_table.agrees("transformers", transformers_table)
 
 
 def wrong_angle(name, advice, angle):
-    rope_table.wrong(name, advice, lambda positions, inv_freq, factor:
-                     torch.stack(cosine_and_sine(angle(positions, inv_freq), factor)))
+    rope_table.wrong(name, advice, lambda positions, inv_freq:
+                     torch.stack(cosine_and_sine(angle(positions, inv_freq))))
 
 
 def wrong_table(name, advice, change):
-    """A table of the right shape and the right angles; change(cosine, sine, factor)."""
-    rope_table.wrong(name, advice, lambda positions, inv_freq, factor:
-                     change(*cosine_and_sine(angles(positions, inv_freq)), factor)
+    """A table of the right shape and the right angles; change(cosine, sine)."""
+    rope_table.wrong(name, advice, lambda positions, inv_freq:
+                     change(*cosine_and_sine(angles(positions, inv_freq)))
                      .reshape(2, len(positions), len(inv_freq)))
 
 
@@ -465,24 +465,17 @@ wrong_angle("frequencies_in_bf16",
             "Your frequencies are rounded to bfloat16, as a buffer is that goes along when a model is. Keep them in float32",
             lambda positions, inv_freq: angles(positions, inv_freq.bfloat16().to(inv_freq.dtype)))
 wrong_table("sine_negative", "Your sine has the wrong sign. It is sin(+angle)",
-            lambda cosine, sine, factor: factor * torch.stack([cosine, -sine]))
+            lambda cosine, sine: torch.stack([cosine, -sine]))
 wrong_table("sine_first", "Your sines come first. The table holds the cosines, then the sines",
-            lambda cosine, sine, factor: factor * torch.stack([sine, cosine]))
+            lambda cosine, sine: torch.stack([sine, cosine]))
 wrong_table("row_by_row",
             "Your table holds the cosines and sines of one position, then of the next. It is [2][T][D/2]: "
             "all cosines, then all sines",
-            lambda cosine, sine, factor: factor * torch.stack([cosine, sine], 1))
+            lambda cosine, sine: torch.stack([cosine, sine], 1))
 wrong_table("pair_by_pair",
             "Your table holds each cosine beside its sine, like complex numbers. It is [2][T][D/2]: all "
             "cosines, then all sines",
-            lambda cosine, sine, factor: factor * torch.stack([cosine, sine], 2))
-wrong_table("factor_forgotten", "Your factor is missing. Multiply cosine and sine by it: it is YaRN's",
-            lambda cosine, sine, factor: torch.stack([cosine, sine]))
-wrong_table("factor_on_cosine", "Your factor is on the cosine alone. Multiply the sine by it too",
-            lambda cosine, sine, factor: torch.stack([factor * cosine, sine]))
-rope_table.wrong("factor_on_the_angle", "Your factor stretches the angle. Multiply cosine and sine by it",
-                 lambda positions, inv_freq, factor:
-                 torch.stack(cosine_and_sine(factor * angles(positions, inv_freq))))
+            lambda cosine, sine: torch.stack([cosine, sine], 2))
 wrong_angle("degrees", "Your angle is taken for degrees. position * inv_freq is in radians already",
             lambda positions, inv_freq: angles(positions, inv_freq) * math.pi / 180)
 wrong_angle("added", "Your angle is position + inv_freq. Multiply them",
@@ -493,11 +486,9 @@ wrong_angle("frequencies_reversed", "Your frequencies are in reverse order. The 
             lambda positions, inv_freq: angles(positions, inv_freq.flip(0)))
 wrong_table("transposed",
             "Your table is written as [2][D/2][T]. It is [2][T][D/2]: the pairs of a position lie together",
-            lambda cosine, sine, factor: factor * torch.stack([cosine.T, sine.T]))
+            lambda cosine, sine: torch.stack([cosine.T, sine.T]))
 wrong_table("cosine_twice", "Your sines are cosines. Plane 1 of the table is sin(angle)",
-            lambda cosine, sine, factor: factor * torch.stack([cosine, cosine]))
-wrong_table("factor_squared", "Your factor is multiplied twice. Multiply cosine and sine by it once",
-            lambda cosine, sine, factor: factor**2 * torch.stack([cosine, sine]))
+            lambda cosine, sine: torch.stack([cosine, cosine]))
 
 
 def whole(*positions):
@@ -509,28 +500,28 @@ def powers(D, theta=10000):
 
 
 rope_table.case("by_hand", "Positions 0, 1 and 2, at 1 and 1/2 radian a position.",
-                positions=whole(0, 1, 2), inv_freq=[1, 0.5], factor=1.0)
+                positions=whole(0, 1, 2), inv_freq=[1, 0.5])
 rope_table.case("small", "Eight positions from 0 on, D = 8.",
-                positions=whole(*range(8)), inv_freq=powers(8), factor=1.0)
+                positions=whole(*range(8)), inv_freq=powers(8))
 rope_table.case("one_pair", "D = 2.",
-                positions=whole(0, 1, 5), inv_freq=powers(2), factor=1.0)
+                positions=whole(0, 1, 5), inv_freq=powers(2))
 rope_table.case("one_token", "One position, as in decoding.",
-                positions=whole(5), inv_freq=powers(16), factor=1.0)
+                positions=whole(5), inv_freq=powers(16))
+rope_table.case("theta", "The theta of Llama 3, 500000.",
+                positions=whole(0, 1, 2, 3, 11), inv_freq=powers(16, 500000))
+rope_table.case("backwards", "Positions that fall: whoever counts up is wrong.",
+                positions=whole(4, 2, 1), inv_freq=powers(6, 500000))
 rope_table.case("anywhere", "Positions in no order, one of them twice.",
-                positions=whole(7, 3, 3, 12, 0, 9), inv_freq=powers(12), factor=1.0)
-rope_table.case("yarn", "YaRN's attention factor for 32 times the length, 0.1 ln 32 + 1.",
-                positions=whole(0, 1, 2, 3, 11), inv_freq=powers(16), factor=0.1 * math.log(32) + 1)
-rope_table.case("below_one", "A factor below 1, as mscale can make it.",
-                positions=whole(2, 1, 4), inv_freq=powers(6, 500000), factor=0.75)
+                positions=whole(7, 3, 3, 12, 0, 9), inv_freq=powers(12))
 # Further out the rounding of the angle is what counts: some hundred ulps of a cosine for positions in the
 # hundreds, and up to 1/256 of a radian at the end of Llama 3.1's context. These are cases of their own, lest
 # their tolerance cover the others' mistakes.
 rope_table.case("hundreds", "Positions in the hundreds: PyTorch's angles are off by a hundred ulps.",
-                positions=whole(300, 511, 999), inv_freq=powers(32, 500000), factor=1.0)
+                positions=whole(300, 511, 999), inv_freq=powers(32, 500000))
 rope_table.case("far", "The end of Llama 3.1's context: PyTorch's cosines have three digits left.",
-                positions=whole(1000, 100000, 131071), inv_freq=powers(64, 500000), factor=1.0)
+                positions=whole(1000, 100000, 131071), inv_freq=powers(64, 500000))
 rope_table.case("llama", "16 positions of a head of Llama 3.",
-                positions=whole(*range(16)), inv_freq=powers(128, 500000), factor=1.0)
+                positions=whole(*range(16)), inv_freq=powers(128, 500000))
 
 
 # --- The rotation ------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ static void random_gate(Call *call, Random *random, Size size) {
 
 /* As tests/golden/03_feed_forward.py numbers them. */
 static Activation *const activations[] = {relu, gelu, silu};
-static Gate *const units[] = {glu, bilinear, reglu, geglu, swiglu}; /* the same */
+static GatedUnit *const units[] = {glu, bilinear, reglu, geglu, swiglu}; /* the same */
 
 static void unpack_feed_forward(Function kernel, const Call *c) {
     int T = dimension(c, "x", 0), C = dimension(c, "x", 1), F = dimension(c, "w1", 0);
@@ -28,8 +28,7 @@ static void unpack_feed_forward(Function kernel, const Call *c) {
 static void unpack_gated_feed_forward(Function kernel, const Call *c) {
     int T = dimension(c, "x", 0), C = dimension(c, "x", 1), F = dimension(c, "w_gate", 0);
     AS(gated_feed_forward, kernel)(T, C, F, output(c), argument(c, "x"), argument(c, "w_gate"),
-                       argument(c, "b_gate"), argument(c, "w_up"), argument(c, "b_up"),
-                       argument(c, "w_down"), units[whole_number(c, "unit")],
+                       argument(c, "w_up"), argument(c, "w_down"), units[whole_number(c, "unit")],
                        work_room("gate", (size_t)T * F), work_room("up", (size_t)T * F));
 }
 

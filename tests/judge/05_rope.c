@@ -102,7 +102,7 @@ static void random_rope_frequencies(Call *call, Random *random, Size size) {
 
 static void unpack_rope_table(Function kernel, const Call *c) {
     AS(rope_table, kernel)(dimension(c, "positions", 0), 2 * dimension(c, "inv_freq", 0), output(c),
-               argument(c, "positions"), argument(c, "inv_freq"), scalar(c, "factor"));
+               argument(c, "positions"), argument(c, "inv_freq"));
 }
 
 static void random_rope_table(Call *call, Random *random, Size size) {
@@ -113,7 +113,6 @@ static void random_rope_table(Call *call, Random *random, Size size) {
         positions[t] = random_between(random, 0, 30); /* farther, float32 angles part */
     float *inv_freq = call_input(call, "inv_freq", F32, 1, SHAPE(half));
     for (size_t i = 0; i < half; i++) inv_freq[i] = (float)pow(10000, -(double)i / (double)half);
-    scalar_input(call, "factor", 1 + (float)random_uniform(random));
     call_output(call, F32, 3, SHAPE(2, T, half));
 }
 

@@ -285,7 +285,6 @@ bool comes_to_nothing(const Evidence *evidence, char say[static DIAGNOSIS]) {
 static bool predict_short_sum(const Answer *answer, const void *most, double predicted[]) {
     const Tensor *x = golden_input(answer->golden, "x"),
                  *weight = golden_input(answer->golden, "weight");
-    const Tensor *bias = golden_input(answer->golden, "bias");
     double eps = tensor_get(golden_input(answer->golden, "eps"), 0);
     for (size_t start = 0; start < answer->count; start += answer->row) {
         double squares = 0;
@@ -293,8 +292,7 @@ static bool predict_short_sum(const Answer *answer, const void *most, double pre
             squares += pow(tensor_get(x, start + i), 2);
         double scale = 1 / sqrt(squares / (double)answer->row + eps);
         for (size_t i = 0; i < answer->row; i++)
-            predicted[start + i] = tensor_get(x, start + i) * scale * tensor_get(weight, i) +
-                                   (bias ? tensor_get(bias, i) : 0);
+            predicted[start + i] = tensor_get(x, start + i) * scale * tensor_get(weight, i);
     }
     return is_ordinary(answer);
 }

@@ -38,6 +38,9 @@
 #define NORM(name)                                                                                 \
     static void name(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],   \
                      const float weight[dim], const float *bias, float eps)
+#define RMS_NORM(name)                                                                             \
+    static void name(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],   \
+                     const float weight[dim], float eps)
 #define NORM_BF16(name)                                                                            \
     static void name(int rows, int dim, bf16 out[restrict rows][dim], const bf16 x[rows][dim],     \
                      const bf16 weight[dim], float eps)
@@ -174,13 +177,12 @@ LINEAR(linear_sums_in_half) {
 /* ------------------------------------------------------------------ chapter 1 */
 
 static void scale_rows(int rows, int dim, float out[rows][dim], const float x[rows][dim],
-                       const float weight[dim], const float *bias, float scale(float mean_square),
-                       float eps) {
+                       const float weight[dim], float scale(float mean_square), float eps) {
     for (int r = 0; r < rows; r++) {
         double sum = 0;
         for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];
         float by = scale((float)(sum / dim) + eps);
-        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i] + (bias ? bias[i] : 0);
+        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i];
     }
 }
 static float
@@ -193,47 +195,51 @@ famous_root(float x) { /* the one with the magic number, and its Newton step for
 }
 static float inverse(float x) { return 1 / x; }
 
-NORM(rms_fast_root) { scale_rows(rows, dim, out, x, weight, bias, famous_root, eps); }
-NORM(rms_not_rooted) { scale_rows(rows, dim, out, x, weight, bias, inverse, eps); }
-NORM(rms_sums_whole_vectors) {
+RMS_NORM(rms_fast_root) { scale_rows(rows, dim, out, x, weight, famous_root, eps); }
+RMS_NORM(rms_not_rooted) { scale_rows(rows, dim, out, x, weight, inverse, eps); }
+RMS_NORM(rms_sums_whole_vectors) {
     for (int r = 0; r < rows; r++) {
         double sum = 0;
         for (int i = 0; i + 8 <= dim; i += 8)
             for (int lane = 0; lane < 8; lane++) sum += (double)x[r][i + lane] * x[r][i + lane];
         float by = 1 / sqrtf((float)(sum / dim) + eps);
-        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i] + (bias ? bias[i] : 0);
+        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i];
     }
 }
-NORM(rms_sum_unset) {
+RMS_NORM(rms_sum_unset) {
     for (int r = 0; r < rows; r++) {
         for (int i = 0; i < dim; i++) out[r][0] += x[r][i] * x[r][i]; /* the sum is kept in out */
         float by = 1 / sqrtf(out[r][0] / (float)dim + eps);
-        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i] + (bias ? bias[i] : 0);
+        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i];
     }
 }
-NORM(rms_of_the_first_1024) {
+RMS_NORM(rms_of_the_first_1024) {
     for (int r = 0; r < rows; r++) {
         double sum = 0;
         for (int i = 0; i < dim && i < 1024; i++) sum += (double)x[r][i] * x[r][i];
         double by = 1 / sqrt(sum / dim + eps);
         for (int i = 0; i < dim; i++)
-            out[r][i] = (float)(x[r][i] * by * weight[i] + (bias ? bias[i] : 0));
+            out[r][i] = (float)(x[r][i] * by * weight[i]);
     }
 }
-NORM(rms_weight_forgotten_in_wide_rows) { /* a mistake of one branch: narrow rows are right */
+RMS_NORM(rms_weight_forgotten_in_wide_rows) { /* a mistake of one branch: narrow rows are right */
     float ones[dim];
     for (int i = 0; i < dim; i++) ones[i] = 1;
-    rms_norm(rows, dim, out, x, dim > 16 && dim < 100 ? ones : weight, bias, eps);
+    rms_norm(rows, dim, out, x, dim > 16 && dim < 100 ? ones : weight, eps);
 }
-NORM(rms_sum_goes_on) {
+RMS_NORM(rms_sum_goes_on) {
     double sum = 0;
     for (int r = 0; r < rows; r++) {
         for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];
         float by = 1 / sqrtf((float)(sum / dim) + eps);
-        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i] + (bias ? bias[i] : 0);
+        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i];
     }
 }
-NORM(layer_is_rms) { rms_norm(rows, dim, out, x, weight, bias, eps); }
+NORM(layer_is_rms) {
+    rms_norm(rows, dim, out, x, weight, eps);
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < dim; i++) out[r][i] += bias[i];
+}
 NORM(layer_unbiased) {
     for (int r = 0; r < rows; r++) {
         double mean = 0, variance = 0;
@@ -244,12 +250,12 @@ NORM(layer_unbiased) {
     }
 }
 NORM(batch_is_layer) { layer_norm(rows, dim, out, x, weight, bias, eps); }
-NORM(rms_float_sum) {
+RMS_NORM(rms_float_sum) {
     for (int r = 0; r < rows; r++) {
         float sum = 0;
         for (int i = 0; i < dim; i++) sum += x[r][i] * x[r][i];
         float by = 1 / sqrtf(sum / (float)dim + eps);
-        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i] + (bias ? bias[i] : 0);
+        for (int i = 0; i < dim; i++) out[r][i] = x[r][i] * by * weight[i];
     }
 }
 /* Twice, as LlamaRMSNorm rounds. */
@@ -338,10 +344,9 @@ static void feed_forward_without_activation(int T, int C, int F, float out[restr
     linear(T, F, C, out, hidden, w2, b2);
 }
 static void gated_adds(int T, int C, int F, float out[restrict T][C], const float x[T][C],
-                       const float w_gate[F][C], const float *b_gate, const float w_up[F][C],
-                       const float *b_up, const float w_down[C][F], Gate *unit,
-                       float gate[restrict T][F], float up[restrict T][F]) {
-    linear(T, C, F, gate, x, w_gate, b_gate);
+                       const float w_gate[F][C], const float w_up[F][C], const float w_down[C][F],
+                       GatedUnit *unit, float gate[restrict T][F], float up[restrict T][F]) {
+    linear(T, C, F, gate, x, w_gate, NULL);
     for (int t = 0; t < T; t++)
         for (int f = 0; f < F; f++)
             for (int c = 0; c < C; c++) up[t][f] += w_up[f][c] * x[t][c];
@@ -685,7 +690,7 @@ FLASH(flash_whole_tiles) {
 
 static void plain_norm(const Decoder *d, int T, int C, float out[restrict T][C],
                        const float x[T][C], const float weight[C]) {
-    rms_norm(T, C, out, x, weight, NULL, (float)d->model->config.rms_norm_eps);
+    rms_norm(T, C, out, x, weight, (float)d->model->config.rms_norm_eps);
 }
 
 /* The feed-forward of rows that are normalized, or not. */
@@ -1813,29 +1818,29 @@ static float in_lanes(int n, const float x[n]) {
 }
 
 static void rms_by(float sum(int n, const float x[n]), int rows, int dim, float *out,
-                   const float *x, const float *weight, const float *bias, float eps) {
+                   const float *x, const float *weight, float eps) {
 #pragma omp parallel for
     for (int r = 0; r < rows; r++) {
         float *squares = xmalloc((size_t)dim * sizeof *squares);
         for (int i = 0; i < dim; i++) squares[i] = x[r * dim + i] * x[r * dim + i];
         float by = 1 / sqrtf(sum(dim, squares) / (float)dim + eps);
         for (int i = 0; i < dim; i++)
-            out[r * dim + i] = x[r * dim + i] * by * weight[i] + (bias ? bias[i] : 0);
+            out[r * dim + i] = x[r * dim + i] * by * weight[i];
         free(squares);
     }
 }
-NORM(rms_kahan) { rms_by(kahan, rows, dim, &out[0][0], &x[0][0], weight, bias, eps); }
-NORM(rms_pairwise) { rms_by(pairwise, rows, dim, &out[0][0], &x[0][0], weight, bias, eps); }
-NORM(rms_backwards) { rms_by(backwards, rows, dim, &out[0][0], &x[0][0], weight, bias, eps); }
-NORM(rms_in_lanes) { rms_by(in_lanes, rows, dim, &out[0][0], &x[0][0], weight, bias, eps); }
-NORM(rms_newton) { /* from a bad first guess, in double */
+RMS_NORM(rms_kahan) { rms_by(kahan, rows, dim, &out[0][0], &x[0][0], weight, eps); }
+RMS_NORM(rms_pairwise) { rms_by(pairwise, rows, dim, &out[0][0], &x[0][0], weight, eps); }
+RMS_NORM(rms_backwards) { rms_by(backwards, rows, dim, &out[0][0], &x[0][0], weight, eps); }
+RMS_NORM(rms_in_lanes) { rms_by(in_lanes, rows, dim, &out[0][0], &x[0][0], weight, eps); }
+RMS_NORM(rms_newton) { /* from a bad first guess, in double */
     for (int r = 0; r < rows; r++) {
         double sum = 0;
         for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];
         double a = sum / dim + eps, y = isfinite(a) ? famous_root((float)a) : 1 / sqrt(a);
         for (int step = 0; step < 5 && isfinite(a); step++) y *= 1.5 - 0.5 * a * y * y;
         for (int i = 0; i < dim; i++)
-            out[r][i] = (float)(x[r][i] * y) * weight[i] + (bias ? bias[i] : 0);
+            out[r][i] = (float)(x[r][i] * y) * weight[i];
     }
 }
 NORM(layer_welford) {

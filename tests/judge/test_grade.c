@@ -18,14 +18,14 @@
     "#include <math.h>\n#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include "   \
     "<unistd.h>\n"                                                                                 \
     "void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],\n"  \
-    "              const float weight[dim], const float *bias, float eps) {\n"
+    "              const float weight[dim], float eps) {\n"
 #define RMS_NORM_DIVIDED_BY(root)                                                                  \
     RMS_NORM                                                                                       \
     "    for (int r = 0; r < rows; r++) {\n"                                                       \
     "        double sum = 0;\n"                                                                    \
     "        for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];\n"                    \
     "        for (int i = 0; i < dim; i++)\n"                                                      \
-    "            out[r][i] = (float)(x[r][i] / (" root ")) * weight[i] + (bias ? bias[i] : 0);\n"  \
+    "            out[r][i] = (float)(x[r][i] / (" root ")) * weight[i];\n"  \
     "    }\n"                                                                                      \
     "}\n"
 #define RMS_NORM_RIGHT RMS_NORM_DIVIDED_BY("sqrt(sum / dim + eps)")

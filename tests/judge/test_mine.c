@@ -283,7 +283,7 @@ static void write_kernel(const char *name, const char *signature, const char *bo
 
 static const char norm_head[] =
     "rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim], const "
-    "float weight[dim], const float *bias, float eps)";
+    "float weight[dim], float eps)";
 static const char rope_head[] =
     "rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D], "
     "const float cosine[T][D / 2], const float sine[T][D / 2])";
@@ -297,7 +297,7 @@ static const char gate_head[] =
          "    for (int i = 0; i < dim; i++) mean += (double)x[r][i] * x[r][i] / dim;\n"            \
          "    for (int i = 0; i < dim; i++)\n"                                                     \
          "        out[r][i] = (float)(x[r][i] / (" root                                            \
-         ")) * weight[i] + (bias ? bias[i] : 0);\n}"
+         ")) * weight[i];\n}"
 #define RIGHT_ROOT "sqrt(mean + eps)"
 
 /* "It answers 3 of 24 questions about 5 unseen stories rightly; with our kernels it is 24." */
@@ -467,7 +467,7 @@ static void the_readers_blocks_call_the_readers_kernels(void **state) {
           "    const Kernels *kernels = d->kernels;\n"
           "    int F = d->model->config.F;\n"
           "    float normed[T][C], gate[T][F], up[T][F];\n"
-          "    kernels->rms_norm(T, C, normed, x, layer->post_attention_layernorm, NULL, "
+          "    kernels->rms_norm(T, C, normed, x, layer->post_attention_layernorm, "
           "(float)d->model->config.rms_norm_eps);\n"
           "    kernels->linear_tensor(T, C, F, gate, normed, &layer->gate_proj);\n"
           "    kernels->linear_tensor(T, C, F, up, normed, &layer->up_proj);\n"
@@ -531,7 +531,7 @@ static void how_it_ends_is_told(void **state) {
     static const struct {
         const char *name, *deed, *words;
     } ends[] = {
-        {"crash.c", "if (dim == 192) ++*(volatile float *)bias;\n",
+        {"crash.c", "if (dim == 192) ++*(volatile float *)NULL;\n",
          "your rms_norm in crash.c crashed ("},
         {"loop.c", "for (volatile int i = 0; dim == 192 && i < 2; i = 1) {}\n",
          "your rms_norm in loop.c did not come back within 1 second, "},

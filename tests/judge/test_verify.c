@@ -20,57 +20,58 @@
 
 #define RMS_NORM(name)                                                                             \
     static void name(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],   \
-                     const float weight[dim], const float bias[dim], float eps)
+                     const float weight[dim], float eps)
 
 RMS_NORM(writes_one_past) {
-    rms_norm(rows, dim, out, x, weight, bias, eps);
+    rms_norm(rows, dim, out, x, weight, eps);
     ((float *)out)[rows * dim] = 1;
 }
 RMS_NORM(writes_one_before) {
-    rms_norm(rows, dim, out, x, weight, bias, eps);
+    rms_norm(rows, dim, out, x, weight, eps);
     ((float *)out)[-1] = 1;
 }
 RMS_NORM(writes_far_past) {
-    rms_norm(rows, dim, out, x, weight, bias, eps);
+    rms_norm(rows, dim, out, x, weight, eps);
     ((float *)out)[100000] = 1;
 }
 RMS_NORM(writes_its_input) {
-    rms_norm(rows, dim, out, x, weight, bias, eps);
+    rms_norm(rows, dim, out, x, weight, eps);
     ((float *)x)[0] = 1;
 }
 RMS_NORM(leaves_the_last) {
-    rms_norm(rows, dim, out, x, weight, bias, eps);
+    rms_norm(rows, dim, out, x, weight, eps);
     const uint32_t poison = POISON << 16 | POISON;
     memcpy(&out[rows - 1][dim - 1], &poison, sizeof poison);
 }
 RMS_NORM(writes_nothing) {
-    (void)rows, (void)dim, (void)out, (void)x, (void)weight, (void)bias, (void)eps;
+    (void)rows, (void)dim, (void)out, (void)x, (void)weight, (void)eps;
 }
 static volatile uintptr_t nowhere =
     1 << 14; /* no array lies there; volatile, or the compilers would object */
+static const float *volatile nothing = NULL;
 RMS_NORM(follows_a_wild_pointer) {
-    rms_norm(rows, dim, out, x, weight, bias, eps);
+    rms_norm(rows, dim, out, x, weight, eps);
     *(volatile int *)nowhere = 0;
 }
-RMS_NORM(reads_a_missing_bias) {
-    rms_norm(rows, dim, out, x, weight, bias, eps);
-    out[0][0] += *(const volatile float *)((uintptr_t)bias + 16);
+RMS_NORM(follows_NULL) {
+    rms_norm(rows, dim, out, x, weight, eps);
+    out[0][0] += *(const volatile float *)((uintptr_t)nothing + 16);
 }
 RMS_NORM(loops_for_ever) {
-    rms_norm(rows, dim, out, x, weight, bias, eps);
+    rms_norm(rows, dim, out, x, weight, eps);
     for (volatile unsigned i = 0;; i++) {
     }
 }
 RMS_NORM(exits) {
-    rms_norm(rows, dim, out, x, weight, bias, eps);
+    rms_norm(rows, dim, out, x, weight, eps);
     _exit(0);
 }
 RMS_NORM(aborts) {
-    rms_norm(rows, dim, out, x, weight, bias, eps);
+    rms_norm(rows, dim, out, x, weight, eps);
     raise(SIGKILL);
 }
 RMS_NORM(loses_accuracy) {
-    rms_norm(rows, dim, out, x, weight, bias, eps);
+    rms_norm(rows, dim, out, x, weight, eps);
     for (int i = 0; i < dim; i++) out[0][i] *= 1 + 1e-5f;
 }
 
@@ -90,7 +91,7 @@ static void trouble_is_named(void **state) {
         {writes_far_past, "past the end of out", NULL},
         {writes_its_input, "wrote to its input x", NULL},
         {follows_a_wild_pointer, "in none of its arrays", NULL},
-        {reads_a_missing_bias, "followed a NULL pointer", NULL},
+        {follows_NULL, "followed a NULL pointer", NULL},
         {exits, "ended the program", NULL},
         {aborts, "crashed", NULL},
     };

@@ -129,8 +129,8 @@ static Function ready(const char *name, Function ours) {
 /* ------------------------------------------------------------------ the table of kernels */
 
 static void norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],
-                 const float weight[dim], const float *bias, float eps) {
-    CALL(rms_norm)(rows, dim, out, x, weight, bias, eps);
+                 const float weight[dim], float eps) {
+    CALL(rms_norm)(rows, dim, out, x, weight, eps);
 }
 
 static void gate_with_up(int n, float out[n], const float gate[n], const float up[n]) {
@@ -251,11 +251,11 @@ static void gated_block(Decoder *d, int l, int T, int C, float delta[restrict T]
     (*up)[F] = decoder_alloc(d, sizeof(float[T][F]));
     float *w_gate = tensor_to_float(&layer->gate_proj), *w_up = tensor_to_float(&layer->up_proj),
           *w_down = tensor_to_float(&layer->down_proj);
-    norm(T, C, normed, x, layer->post_attention_layernorm, NULL,
+    norm(T, C, normed, x, layer->post_attention_layernorm,
          (float)d->model->config.rms_norm_eps);
-    Gate *unit = is_yours("swiglu") ? CALL(swiglu) : swiglu;
+    GatedUnit *unit = is_yours("swiglu") ? CALL(swiglu) : swiglu;
     CALL(gated_feed_forward)
-    (T, C, F, delta, normed, (const float(*)[C])w_gate, NULL, (const float(*)[C])w_up, NULL,
+    (T, C, F, delta, normed, (const float(*)[C])w_gate, (const float(*)[C])w_up,
      (const float(*)[F])w_down, unit, gate, up);
     free(w_gate);
     free(w_up);
@@ -284,7 +284,7 @@ static void forward_by_blocks(Decoder *d, int T, int C, float out[restrict T][C]
             for (int i = 0; i < C; i++) x[t][i] += delta[t][i];
         call_stage_hook(d, stage, T, C, x);
     }
-    norm(T, C, out, x, model->norm, NULL, (float)model->config.rms_norm_eps);
+    norm(T, C, out, x, model->norm, (float)model->config.rms_norm_eps);
     d->arena_used = mark;
 }
 
@@ -295,7 +295,8 @@ static void rope_cos_sin(Decoder *d, int T) {
     memset(inv_freq, 0, sizeof inv_freq);
     float factor = CALL(rope_frequencies)(D, inv_freq, &d->model->config.rope, CAPACITY);
     for (int t = 0; t < T; t++) positions[t] = d->length + t;
-    CALL(rope_table)(T, D, (void *)d->cos_sin, positions, inv_freq, factor);
+    CALL(rope_table)(T, D, (void *)d->cos_sin, positions, inv_freq);
+    scale_rope_table(T, D, (void *)d->cos_sin, factor);
 }
 
 static void forward(Decoder *d, int T, int C, float out[restrict T][C], const int ids[T]) {

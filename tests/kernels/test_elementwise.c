@@ -62,32 +62,11 @@ static void a_norm_is_exact(void **state) {
         random_fill(&random, (size_t)dim, x);
         random_fill(&random, (size_t)dim, weight);
         for (int i = 0; i < dim; i++) squares += (double)x[i] * x[i];
-        fast_rms_norm(1, dim, (void *)out, (void *)x, weight, NULL, 1e-5F);
+        fast_rms_norm(1, dim, (void *)out, (void *)x, weight, 1e-5F);
         for (int i = 0; i < dim; i++)
             worst = fmax(worst, ulps(out[i], x[i] / sqrt(squares / dim + 1e-5F) * weight[i]));
     }
     if (!(worst <= 3)) fail_msg("a norm is wrong by %.2f ulps", worst);
-}
-
-/* What is added to each number of each row, and to no other. */
-static void a_bias_is_added(void **state) {
-    (void)state;
-    enum { ROWS = 2, MOST = 70 };
-    float x[ROWS * MOST], weight[MOST], bias[MOST], without[ROWS * MOST], with[ROWS * MOST];
-    Random random = {2};
-    random_fill(&random, ROWS * MOST, x);
-    random_fill(&random, MOST, weight);
-    random_fill(&random, MOST, bias);
-    for (int dim = 1; dim <= MOST; dim++) {
-        fast_rms_norm(ROWS, dim, (void *)without, (void *)x, weight, NULL, 1e-5F);
-        fast_rms_norm(ROWS, dim, (void *)with, (void *)x, weight, bias, 1e-5F);
-        for (int i = 0; i < ROWS * dim; i++) {
-            double right = (double)without[i] + bias[i % dim],
-                   size = fabs(without[i]) + fabs(bias[i % dim]);
-            if (!(fabs(with[i] - right) <= 0x1p-23 * size))
-                fail_msg("%d of %d: %g, not %g", i, dim, with[i], right);
-        }
-    }
 }
 
 int main(void) {
@@ -95,7 +74,6 @@ int main(void) {
         cmocka_unit_test(the_workbench_says_right),
         cmocka_unit_test(a_gate_is_exact),
         cmocka_unit_test(a_norm_is_exact),
-        cmocka_unit_test(a_bias_is_added),
     };
     return cmocka_run_group_tests_name("elementwise", tests, make_folder, remove_folder) != 0;
 }

@@ -158,7 +158,7 @@ def same_answers():
     yield "a list", c.rms_norm(x[:, ::2].tolist(), [1, 1, 1], eps=1e-5), right
     ones = torch.ones(3, requires_grad=True)
     yield "torch", c.rms_norm(torch.from_numpy(x)[:, ::2], ones, eps=torch.tensor(1e-5)), right
-    yield "no bias, said so", c.rms_norm(x[:, ::2], weight, None, 1e-5), right
+    yield "by position", c.rms_norm(x[:, ::2], weight, 1e-5), right
     yield "ids of 64 bits", c.pair_counts(np.array([0, 1, 0, 1]), V=2), np.array([[0, 2], [1, 0]])
     room = np.full((4, 4), np.nan, np.float32)
     out = c.attention(x, x, x, scores=room)
@@ -180,7 +180,7 @@ row, ones = np.ones((1, 4), np.float32), np.ones(4, np.float32)
 heads = np.ones((2, 3, 4), np.float32)
 BAD = [
     (lambda: c.rms_norm(row, ones[:3], eps=0), "rms_norm: weight has shape (3,), x needs (4,)"),
-    (lambda: c.rms_norm(row, ones, ones[:2], 0), "rms_norm: bias has shape (2,), x needs (4,)"),
+    (lambda: c.linear(row, np.ones((3, 4), np.float32), ones[:2]), "linear: bias has shape (2,), weight needs (3,)"),
     (lambda: c.rms_norm(ones, ones, eps=0), "rms_norm: x has shape (4,), but it is x[rows][dim]"),
     (lambda: c.rms_norm(row.astype(float), ones, eps=0),
      "rms_norm: x is float64, C reads it as float32: x.astype(np.float32)"),

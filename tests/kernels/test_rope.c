@@ -28,7 +28,8 @@ static void table_from(int first, float table[2][T][PAIRS]) {
     float inv_freq[PAIRS];
     int positions[T];
     for (int t = 0; t < T; t++) positions[t] = first + t;
-    rope_table(T, D, table, positions, inv_freq, rope_frequencies(D, inv_freq, &llama1, first + T));
+    rope_frequencies(D, inv_freq, &llama1, first + T);
+    rope_table(T, D, table, positions, inv_freq);
 }
 
 /* ------------------------------------------------------------------ one rotation, four forms */

@@ -88,7 +88,7 @@ static const void *stage(int number) {
 
 static void check_norm(int from, const float weight[C], const char *to, size_t first) {
     float out[T][C];
-    rms_norm(T, C, out, stage(from), weight, NULL, s.eps);
+    rms_norm(T, C, out, stage(from), weight, s.eps);
     assert_part(to, (size_t)C, first, (size_t)T * C, (float *)out);
 }
 
@@ -127,7 +127,7 @@ static void chapter_3_feeds_forward(void **state) {
     linear(T, C, F, up, normed, w_up, NULL);
     assert_right("feed_forward/gate", (size_t)F, (float *)gate);
     assert_right("feed_forward/up", (size_t)F, (float *)up);
-    gated_feed_forward(T, C, F, out, normed, w_gate, NULL, w_up, NULL, w_down, swiglu, gate, up);
+    gated_feed_forward(T, C, F, out, normed, w_gate, w_up, w_down, swiglu, gate, up);
     assert_right("feed_forward/out", (size_t)C, (float *)out);
     free(w_gate);
     free(w_up);
@@ -141,8 +141,8 @@ static void chapter_4_turns(void **state) {
     float inv_freq[D / 2], table[2][T][D / 2], q[T][H][D], k[T][KV][D];
     int positions[T];
     for (int t = 0; t < T; t++) positions[t] = t;
-    float factor = rope_frequencies(D, inv_freq, &(RopeParameters){.rope_theta = s.rope_theta}, T);
-    rope_table(T, D, table, positions, inv_freq, factor);
+    rope_frequencies(D, inv_freq, &(RopeParameters){.rope_theta = s.rope_theta}, T);
+    rope_table(T, D, table, positions, inv_freq);
     rope_half_split(T, H, D, q, heads("attention/q", H), table[0], table[1]);
     rope_half_split(T, KV, D, k, heads("attention/k", KV), table[0], table[1]);
     assert_right("rope/cosine", (size_t)D / 2, (float *)table[0]);
@@ -380,7 +380,7 @@ static float *projected(int layer, const char *weight, int out) {
     float *norm = tensor_to_float(safetensors_find(&s.model, name));
     snprintf(name, sizeof name, "model.layers.%d.self_attn.%s.weight", layer, weight);
     float *w = tensor_to_float(safetensors_find(&s.model, name));
-    rms_norm(T, C, normed, stage(2 * layer), norm, NULL, s.eps);
+    rms_norm(T, C, normed, stage(2 * layer), norm, s.eps);
     linear(T, C, out, (float(*)[out])y, normed, (float(*)[C])w, NULL);
     free(norm);
     free(w);

@@ -241,13 +241,12 @@ static void a_zip_of_arrays_is_told(void **state) {
 static const char eps_outside[] =
     "#include <math.h>\n"
     "void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],\n"
-    "              const float weight[dim], const float bias[dim], float eps) {\n"
+    "              const float weight[dim], float eps) {\n"
     "    for (int r = 0; r < rows; r++) {\n"
     "        double sum = 0;\n"
     "        for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];\n"
     "        for (int i = 0; i < dim; i++)\n"
-    "            out[r][i] = (float)(x[r][i] / (sqrt(sum / dim) + eps)) * weight[i] + (bias ? "
-    "bias[i] : 0);\n"
+    "            out[r][i] = (float)(x[r][i] / (sqrt(sum / dim) + eps)) * weight[i];\n"
     "    }\n"
     "}\n";
 

@@ -166,7 +166,7 @@ static void norm(const Llama *llama, int T, int C, float out[restrict T][C], con
     }
     switch (llama->mistake) {
     case NO_NORM: memcpy(out, x, (size_t)T * sizeof *x); break;
-    case NO_NORM_WEIGHT: fast_rms_norm(T, C, out, x, ones, NULL, eps); break;
+    case NO_NORM_WEIGHT: fast_rms_norm(T, C, out, x, ones, eps); break;
     case LAYER_NORM: layer_norm(T, C, out, x, weight, zeros, eps); break;
     case EPSILON_OUTSIDE:
         for (int t = 0; t < T; t++) {
@@ -176,7 +176,7 @@ static void norm(const Llama *llama, int T, int C, float out[restrict T][C], con
                 out[t][i] = (float)(x[t][i] / (sqrt(squares / C) + eps) * weight[i]);
         }
         break;
-    default: fast_rms_norm(T, C, out, x, weight, NULL, eps);
+    default: fast_rms_norm(T, C, out, x, weight, eps);
     }
 }
 
@@ -203,11 +203,11 @@ static void angles(const Llama *llama, int T, int D, float table[2][T][D / 2], i
     float inv_freq[D / 2];
     int positions[T];
     if (llama->mistake == OTHER_THETA) rope.rope_theta = 500000;
-    float factor = rope_frequencies(D, inv_freq, &rope, CAPACITY);
+    rope_frequencies(D, inv_freq, &rope, CAPACITY);
     if (llama->mistake == OTHER_WAY)
         for (int i = 0; i < D / 2; i++) inv_freq[i] = -inv_freq[i];
     for (int t = 0; t < T; t++) positions[t] = llama->mistake == POSITION_0 ? 0 : first + t;
-    rope_table(T, D, table, positions, inv_freq, factor);
+    rope_table(T, D, table, positions, inv_freq);
 }
 
 static void apply_rope(Mistake mistake, int T, int H, int D, float out[restrict T][H][D],

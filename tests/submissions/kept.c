@@ -4,13 +4,12 @@
 
 /* rms_norm: right the first time, wrong the second|Something is kept from the call before
  * A sum that begins at 0 only once. */
-void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim], const float weight[dim],
-              const float *bias, float eps) {
+void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim], const float weight[dim], float eps) {
     static double sum;
     for (int r = 0; r < rows; r++) {
         for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];
         for (int i = 0; i < dim; i++)
-            out[r][i] = (float)(x[r][i] / sqrt(sum / dim + eps) * weight[i] + (bias ? bias[i] : 0));
+            out[r][i] = (float)(x[r][i] / sqrt(sum / dim + eps) * weight[i]);
         if (r + 1 < rows) sum = 0;
     }
 }

@@ -9,13 +9,13 @@
 
 /* rms_norm: PASS: 24 random shapes agree
  * Flat arrays, from the end, in long double, the rows by threads. */
-void rms_norm(int rows, int dim, float *out, const float *x, const float *weight, const float *bias, float eps) {
+void rms_norm(int rows, int dim, float *out, const float *x, const float *weight, float eps) {
 #pragma omp parallel for
     for (int r = 0; r < rows; r++) {
         long double sum = 0;
         for (int i = dim; i-- > 0;) sum += (long double)x[r * dim + i] * x[r * dim + i];
         for (int i = 0; i < dim; i++)
-            out[r * dim + i] = (float)(x[r * dim + i] / sqrtl(sum / dim + eps) * weight[i] + (bias ? bias[i] : 0));
+            out[r * dim + i] = (float)(x[r * dim + i] / sqrtl(sum / dim + eps) * weight[i]);
     }
 }
 

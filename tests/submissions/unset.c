@@ -16,13 +16,12 @@ void weighted_sum(int T, int S, int D, float out[T][D], const float weights[T][S
 
 /* rms_norm: memory from malloc, that it has not set
  * malloc() for calloc(). */
-void rms_norm(int rows, int dim, float out[rows][dim], const float x[rows][dim], const float weight[dim],
-              const float bias[dim], float eps) {
+void rms_norm(int rows, int dim, float out[rows][dim], const float x[rows][dim], const float weight[dim], float eps) {
     float *squares = malloc((size_t)rows * sizeof *squares);
     for (int r = 0; r < rows; r++) {
         for (int i = 0; i < dim; i++) squares[r] += x[r][i] * x[r][i];
         for (int i = 0; i < dim; i++)
-            out[r][i] = x[r][i] / sqrtf(squares[r] / (float)dim + eps) * weight[i] + (bias ? bias[i] : 0);
+            out[r][i] = x[r][i] / sqrtf(squares[r] / (float)dim + eps) * weight[i];
     }
     free(squares);
 }

@@ -23,12 +23,10 @@ static double inverse_rms(std::span<const float> x, float eps) {
 }
 
 // extern "C" keeps the name as it is, which is how verify finds it; noexcept, since no exception may cross into C.
-extern "C" void rms_norm(int rows, int dim, float *out, const float *x, const float *weight, const float *bias,
-                         float eps) noexcept {
+extern "C" void rms_norm(int rows, int dim, float *out, const float *x, const float *weight, float eps) noexcept {
     for (int r = 0; r < rows; r++) {
         const std::size_t begin = static_cast<std::size_t>(r) * dim; // rows * dim may exceed an int
         const double scale = inverse_rms({x + begin, static_cast<std::size_t>(dim)}, eps);
-        for (int i = 0; i < dim; i++) // bias may be NULL, as it is in every Llama
-            out[begin + i] = static_cast<float>(x[begin + i] * scale * weight[i] + (bias ? bias[i] : 0));
+        for (int i = 0; i < dim; i++) out[begin + i] = static_cast<float>(x[begin + i] * scale * weight[i]);
     }
 }
