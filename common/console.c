@@ -1,6 +1,7 @@
 #include "common/console.h"
 #include "common/error.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -28,6 +29,21 @@ void table_row(Table *table, const char *format, ...) {
     va_end(arguments);
     table->rows = xrealloc(table->rows, (size_t)(table->count + 1) * sizeof *table->rows);
     table->rows[table->count++] = row;
+}
+
+void table_numbers(Table *table, int decimals, int n, const float x[n], const char *format, ...) {
+    char name[128], cells[1024] = "";
+    size_t length = 0;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    for (int i = 0; i < n && length < sizeof cells; i++) {
+        size_t left = sizeof cells - length;
+        if (isnan(x[i])) length += (size_t)snprintf(cells + length, left, "|NaN");
+        else length += (size_t)snprintf(cells + length, left, "|%.*f", decimals, x[i]);
+    }
+    table_row(table, "%s%s", name, cells);
 }
 
 char *as_cell(char *text) {

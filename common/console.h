@@ -25,6 +25,11 @@ typedef struct {
 void table_row(Table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void table_print(Table *table, FILE *file);
 
+/* A row whose first cell is a printf, and then n numbers with that many decimals; NaN has no sign,
+ * because machines differ about it. */
+void table_numbers(Table *table, int decimals, int n, const float x[n], const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
 /* Makes a text that is not ours, such as a file's name, fit for a cell: '|' would end it. */
 char *as_cell(char *text);
 

@@ -6,6 +6,14 @@
 
 static inline int min_int(int a, int b) { return a < b ? a : b; }
 
+/* The place of the largest number, the first of several. */
+static inline int index_of_largest(int n, const float x[n]) {
+    int largest = 0;
+    for (int i = 1; i < n; i++)
+        if (x[i] > x[largest]) largest = i;
+    return largest;
+}
+
 /* The place of the first that is NaN or infinite; n if none is. */
 static inline int first_not_finite(int n, const float x[n]) {
     int i = 0;
@@ -13,7 +21,7 @@ static inline int first_not_finite(int n, const float x[n]) {
     return i;
 }
 
-/* The root of the mean square: what lessons call the size of a row. */
+/* The root mean square: how large a typical number of a vector is. */
 static inline double rms(int n, const float x[n]) {
     double squares = 0;
     for (int i = 0; i < n; i++) squares += (double)x[i] * x[i];

@@ -48,6 +48,24 @@ void *sentence_weight(const Sentence *sentence, const char *name, int rank, ...)
     return tensor_to_float(tensor);
 }
 
+void *sentence_model_weight(const Sentence *sentence, const char *name, int rank, ...) {
+    char whole[128];
+    snprintf(whole, sizeof whole, "%s.weight", name);
+    va_list sizes;
+    va_start(sizes, rank);
+    const Tensor *tensor = find(&sentence->model, whole, rank, sizes);
+    va_end(sizes);
+    return tensor_to_float(tensor);
+}
+
+/* The `count` texts of a list that blanks part. Free the first, which holds them all, and the
+ * array. */
+static char **texts(const char *list, int count) {
+    char **text = xmalloc((size_t)count * sizeof *text), *rest = xstrndup(list, strlen(list));
+    for (int i = 0; i < count; i++) text[i] = strsep(&rest, " ");
+    return text;
+}
+
 Sentence sentence_open(void) {
     Sentence s = {.file = safetensors_open(ROOT "/tests/golden/sentence.safetensors"),
                   .model = safetensors_open(ROOT "/common/stories/model/model.safetensors")};
@@ -67,16 +85,16 @@ Sentence sentence_open(void) {
     s.eps = strtof(said(&s.file, "rms_norm_eps"), NULL);
     s.rope_theta = strtod(said(&s.file, "rope_theta"), NULL);
     s.ids = present(&s.file, "ids")->data;
-    s.token = xmalloc((size_t)s.T * sizeof *s.token);
-    const char *tokens = said(&s.file, "tokens");
-    char *rest = xstrndup(tokens, strlen(tokens));
-    for (int t = 0; t < s.T; t++) s.token[t] = strsep(&rest, " ");
+    s.token = texts(said(&s.file, "tokens"), s.T);
+    s.vocabulary = texts(said(&s.file, "vocabulary"), s.V);
     return s;
 }
 
 void sentence_close(Sentence *s) {
     free(s->token[0]);
     free(s->token);
+    free(s->vocabulary[0]);
+    free(s->vocabulary);
     safetensors_close(&s->file);
     safetensors_close(&s->model);
     *s = (Sentence){0};
@@ -93,6 +111,6 @@ int sentence_count_mismatches(int decimals, int count, const float got[count],
 void sentence_compare(int decimals, int count, const float got[count],
                       const float expected[count]) {
     int far = sentence_count_mismatches(decimals, count, got, expected);
-    printf("  of %d numbers, %d are farther than %.*f from PyTorch's\n", count, far, decimals,
+    printf("  %d of %d numbers differ from PyTorch's by more than %.*f\n", far, count, decimals,
            pow(10, -decimals));
 }

@@ -16,11 +16,12 @@
 typedef struct {
     int T, C, L, H, KV, D, F, V; /* tokens, and the model's sizes */
     int layer,
-        head;  /* whose steps these are, from 0. The last token's query of this head looks at … */
-    int owner; /* … this token, who has the ball */
-    const int *ids; /* [T] */
-    char **token;   /* [T]: the text of each, a new line as "\n" */
-    float eps;      /* of the norms */
+        head; /* whose steps these are, from 0. The last token's query of this head attends to … */
+    int owner;         /* … this token, who has the ball */
+    const int *ids;    /* [T] */
+    char **token;      /* [T]: the text of each, a new line as "\n" */
+    char **vocabulary; /* [V]: the text of every token that the model knows */
+    float eps;         /* of the norms */
     double rope_theta;
     SafeTensors file, model;
 } Sentence;
@@ -33,8 +34,10 @@ void sentence_close(Sentence *sentence);
 const void *sentence_tensor(const Sentence *sentence, const char *name, int rank, ...);
 
 /* A weight of the sentence's layer by its name in the model, "self_attn.o_proj" or "mlp.gate_proj",
- * its shape checked as above; in float32, to be freed with free(). */
+ * its shape checked as above; in float32, to be freed with free(). A weight that belongs to no
+ * layer, "model.norm" or "model.embed_tokens": sentence_model_weight. */
 void *sentence_weight(const Sentence *sentence, const char *name, int rank, ...);
+void *sentence_model_weight(const Sentence *sentence, const char *name, int rank, ...);
 
 /* How many of `count` numbers are farther from PyTorch's than a one in that decimal place; a NaN
  * is. And a line that says so. It is what a lesson shows: tests/kernels/test_sentence.c is the

@@ -21,7 +21,7 @@ static void growth(const char *data) {
     float normed[1][C], weight[C];
     for (int i = 0; i < C; i++) weight[i] = 1;
     Output output = data_open(
-        data, "01_growth", "stage, size in the stream, size of the copy; a block for each token");
+        data, "01_growth", "stage, RMS in the stream, RMS of the copy; a block for each token");
     for (int t = 0; t < T; t++, fputc('\n', output.file))
         for (int n = 0; n < stages; n++) {
             rms_norm(1, C, normed, &stream[n][t], weight, s.eps);
@@ -31,12 +31,12 @@ static void growth(const char *data) {
     sentence_close(&s);
 }
 
-/* The size that a row of size r has after RMSNorm: epsilon added under the root, subtracted there,
- * added to the root. A row of one number is its own root mean square. */
+/* The RMS that a vector of RMS r has after RMSNorm: epsilon added under the root, subtracted there,
+ * added to the root. A vector of one number is its own root mean square. */
 static void epsilon(const char *data) {
     if (!data) return;
     Output output =
-        data_open(data, "01_epsilon", "size, and after RMSNorm with eps: added subtracted outside");
+        data_open(data, "01_epsilon", "RMS, and after RMSNorm with eps: added subtracted outside");
     for (float r = 1e-5f; r < 1.01f; r *= 1.02f) {
         const float x[1][1] = {{r}};
         float added[1][1], subtracted[1][1];
@@ -78,7 +78,7 @@ static void one_token(const char *data) {
     section("One token with an outlier");
     const char *names[] = {"x", "RMSNorm", "LayerNorm", "DyT, alpha = 0.5"};
     Table table = {0};
-    table_row(&table, "|mean|size|outlier");
+    table_row(&table, "|mean|RMS|outlier");
     for (int n = 0; n < 4; n++) {
         double sum = 0;
         for (int i = 0; i < WIDE; i++) sum += out[n][0][i];
@@ -113,7 +113,7 @@ static double explained(const float x[TOKENS][WIDE], const float y[TOKENS][WIDE]
     return ty * ty / (tt * yy);
 }
 
-/* Synthetic tokens, each of its own size: LayerNorm's outputs over its inputs, and the tanh nearest
+/* Synthetic tokens, each with an RMS of its own: LayerNorm's outputs over its inputs, and the tanh nearest
  * to them all. */
 static void s_shape(const char *data) {
     static float x[TOKENS][WIDE], y[TOKENS][WIDE];
@@ -125,11 +125,11 @@ static void s_shape(const char *data) {
     }
     layer_norm(TOKENS, WIDE, y, x, ones, zeros, eps);
 
-    section("LayerNorm beside tanh");
+    section("LayerNorm approximated by a tanh");
     const float tiny = 1e-4f; /* where tanh is still a straight line */
     double gain, share = explained(x, y, tiny, &gain);
     Table table = {0};
-    table_row(&table, "one curve for all tokens|explains of LayerNorm");
+    table_row(&table, "one curve for all tokens|share of LayerNorm's output explained");
     table_row(&table, "%.2f x|%.0f %%", gain * tiny, 100 * share);
     float alpha = 0.1f;
     while (explained(x, y, alpha + 0.1f, &gain) > explained(x, y, alpha, &gain)) alpha += 0.1f;

@@ -35,9 +35,8 @@ void feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T
 
 /* The challenge, without a hint: the layer of a Llama, with any gated unit. */
 void gated_feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
-                        const float w_gate[F][C], const float w_up[F][C],
-                        const float w_down[C][F], GatedUnit *unit, float gate[restrict T][F],
-                        float up[restrict T][F]) {
+                        const float w_gate[F][C], const float w_up[F][C], const float w_down[C][F],
+                        GatedUnit *unit, float gate[restrict T][F], float up[restrict T][F]) {
     (void)T, (void)C, (void)F, (void)out, (void)x, (void)w_gate, (void)w_up, (void)w_down;
     (void)unit, (void)gate, (void)up;
 }

@@ -17,9 +17,8 @@ void feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T
 }
 
 void gated_feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
-                        const float w_gate[F][C], const float w_up[F][C],
-                        const float w_down[C][F], GatedUnit *unit, float gate[restrict T][F],
-                        float up[restrict T][F]) {
+                        const float w_gate[F][C], const float w_up[F][C], const float w_down[C][F],
+                        GatedUnit *unit, float gate[restrict T][F], float up[restrict T][F]) {
     linear(T, C, F, gate, x, w_gate, NULL);
     linear(T, C, F, up, x, w_up, NULL);
     for (int t = 0; t < T; t++) unit(F, gate[t], gate[t], up[t]);

@@ -18,7 +18,8 @@ void reglu(int n, float out[n], const float gate[n], const float up[n]);    /* r
 void geglu(int n, float out[n], const float gate[n], const float up[n]);    /* gelu(gate) up */
 
 /* out = activation(x w1^T + b1) w2^T + b2. b1 and b2 may be NULL: T5 and Llama have no biases.
- * hidden is scratch: this kernel leaves activation(x w1^T + b1) there. Source: Vaswani et al. 2017, eq. 2. */
+ * hidden is scratch: this kernel leaves activation(x w1^T + b1) there. Source: Vaswani et al. 2017,
+ * eq. 2. */
 void feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
                   const float w1[F][C], const float *b1, const float w2[C][F], const float *b2,
                   Activation *activation, float hidden[restrict T][F]);
@@ -27,9 +28,8 @@ void feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T
  * layer, unit(gate, up), in gate. With swiglu: LlamaMLP of transformers (gate_proj, up_proj,
  * down_proj), Meta's w1, w3, w2. Source: Shazeer 2020, eq. 6. */
 void gated_feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
-                        const float w_gate[F][C], const float w_up[F][C],
-                        const float w_down[C][F], GatedUnit *unit, float gate[restrict T][F],
-                        float up[restrict T][F]);
+                        const float w_gate[F][C], const float w_up[F][C], const float w_down[C][F],
+                        GatedUnit *unit, float gate[restrict T][F], float up[restrict T][F]);
 
 /* The hidden width that Llama's code derives from the model width C:
  *     4 C, then 2/3 of it (three matrices instead of two), times ffn_dim_multiplier, then up to a

@@ -24,7 +24,7 @@ static void one_token(const char *data) {
     const float(*gate)[F] = sentence_tensor(&s, "feed_forward/gate", 2, T, F);
     const float(*up)[F] = sentence_tensor(&s, "feed_forward/up", 2, T, F);
     const float(*product)[F] = sentence_tensor(&s, "feed_forward/product", 2, T, F);
-    Output output = data_open(data, "03_sentence", "hidden number, gate, up, product");
+    Output output = data_open(data, "03_sentence", "hidden unit, gate, up, product");
     for (int i = 0; i < F; i++)
         fprintf(output.file, "%d %.3f %.3f %.3f\n", i, gate[TOKEN][i], up[TOKEN][i],
                 product[TOKEN][i]);
@@ -36,9 +36,9 @@ static void models(const char *data) {
     Output output =
         data_open(data, "03_llamas", "width/C layer/C^2 feed-forward attention rest name");
     for (const LlamaSizes *m = llamas; m < llamas_end; m++)
-        fprintf(output.file, "%g %g %lld %lld %lld \"%s\"\n", (double)width(m) / m->C,
-                3.0 * width(m) / m->C, feed_forwards(m), attentions(m), embeddings_and_norms(m),
-                m->name);
+        fprintf(output.file, "%g %g %lld %lld %lld \"%s\"\n", (double)hidden_width(m) / m->C,
+                3.0 * hidden_width(m) / m->C, feed_forward_parameters(m), projection_parameters(m),
+                other_parameters(m), m->name);
     output_close(&output);
 }
 

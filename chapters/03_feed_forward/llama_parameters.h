@@ -6,20 +6,22 @@
 #include "common/llamas.h"
 
 /* The hidden width by Meta's rule, which is the model's F. */
-static inline long width(const LlamaSizes *m) {
+static inline long hidden_width(const LlamaSizes *m) {
     return llama_hidden_width(m->C, m->multiplier, m->multiple_of);
 }
 
-static inline long long feed_forwards(const LlamaSizes *m) { return 3LL * m->C * width(m) * m->L; }
+static inline long long feed_forward_parameters(const LlamaSizes *m) {
+    return 3LL * m->C * hidden_width(m) * m->L;
+}
 
 /* The query and output projections are C x C; those of key and value, C x KV D. */
-static inline long long attentions(const LlamaSizes *m) {
+static inline long long projection_parameters(const LlamaSizes *m) {
     return 2LL * m->C * (m->C + m->KV * llama_head_width(m)) * m->L;
 }
 
-/* One table where the output head is tied to the embedding, else two; and two norms a layer, and
- * the last. */
-static inline long long embeddings_and_norms(const LlamaSizes *m) {
+/* Embeddings and norms: one table where the output head is tied to the embedding, else two; two
+ * norms per layer, and the last. */
+static inline long long other_parameters(const LlamaSizes *m) {
     long long tables = m->tied ? 1 : 2;
     return m->C * (m->V * tables + 2 * m->L + 1);
 }

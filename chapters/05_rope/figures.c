@@ -19,11 +19,11 @@ typedef void Rope(int T, int H, int D, float out[restrict T][H][D], const float 
 
 static double wavelength(float inv_freq) {
     return 2 * pi / (double)inv_freq;
-} /* positions in one whole turn */
+} /* positions in one whole rotation */
 
-/* T rows of H heads of any width, from position `first` on. */
-static void transpose(Rope *rope, int T, int H, int D, float out[restrict T][H][D],
-                      const float x[T][H][D], int first) {
+/* H heads of any width for T tokens, rotated for the positions from `first` on. */
+static void rotate_from(Rope *rope, int T, int H, int D, float out[restrict T][H][D],
+                        const float x[T][H][D], int first) {
     float inv_freq[D / 2], table[2][T][D / 2];
     int positions[T];
     for (int t = 0; t < T; t++) positions[t] = first + t;
@@ -38,33 +38,27 @@ static double dot(int D, const float a[D], const float b[D]) {
     return sum;
 }
 
-/* ---- why places are turned, not added */
+/* ---- why a position is rotated in, not added */
 
-/* The last token's query with the owner's key, when the text begins at position 0, 1, …: with the
- * place added to each number; with sines and cosines of it added, as in the Transformer of 2017;
- * and turned. */
-static void place(const char *data, const Sentence *s) {
+/* The score of the last token's query with the owner's key, when the text begins at position 0, 1,
+ * …: with the position added to each number, and with both rotated. */
+static void added_or_rotated(const char *data, const Sentence *s) {
     if (!data) return;
     int T = s->T, H = s->H, KV = s->KV, D = s->D;
     const float(*q)[H][D] = sentence_tensor(s, "attention/q", 3, T, H, D);
     const float(*k)[KV][D] = sentence_tensor(s, "attention/k", 3, T, KV, D);
     const float *query = q[T - 1][s->head], *key = k[s->owner][s->head / (H / KV)];
-    Output output = data_open(data, "05_place",
-                              "the text begins at; the score: place added, sines added, turned");
+    Output output =
+        data_open(data, "05_place", "the text begins at; the score: position added, rotated");
     for (int begin = 0; begin <= 400; begin++) {
         int m = begin + T - 1, n = begin + s->owner;
-        double added = 0, sines = 0;
-        for (int i = 0; i < D; i++) {
-            double speed = pow(1e4, -2.0 * (i / 2) / D),
-                   quarter = i % 2 * pi / 2; /* a cosine is an earlier sine */
-            added += ((double)query[i] + m) * ((double)key[i] + n);
-            sines += (query[i] + sin(m * speed + quarter)) * (key[i] + sin(n * speed + quarter));
-        }
-        float turned_q[1][1][D], turned_k[1][1][D];
-        transpose(rope_half_split, 1, 1, D, turned_q, (const float(*)[1][D])query, m);
-        transpose(rope_half_split, 1, 1, D, turned_k, (const float(*)[1][D])key, n);
-        fprintf(output.file, "%d %.6g %.4f %.4f\n", begin, added, sines,
-                dot(D, turned_q[0][0], turned_k[0][0]));
+        double added = 0;
+        for (int i = 0; i < D; i++) added += ((double)query[i] + m) * ((double)key[i] + n);
+        float rotated_q[1][1][D], rotated_k[1][1][D];
+        rotate_from(rope_half_split, 1, 1, D, rotated_q, (const float(*)[1][D])query, m);
+        rotate_from(rope_half_split, 1, 1, D, rotated_k, (const float(*)[1][D])key, n);
+        fprintf(output.file, "%d %.6g %.4f\n", begin, added,
+                dot(D, rotated_q[0][0], rotated_k[0][0]));
     }
     output_close(&output);
 }
@@ -90,9 +84,9 @@ static void project(const Sentence *s, int layer, const char *name, int width,
     free(matrix);
 }
 
-/* A layer's queries and keys, before and after they are turned. */
+/* A layer's queries and keys, before and after rotation. */
 typedef struct {
-    float *q, *k, *turned_q, *turned_k; /* [T][H][D], [T][KV][D] */
+    float *q, *k, *rotated_q, *rotated_k; /* [T][H][D], [T][KV][D] */
 } Layer;
 
 static Layer layer_of(const Sentence *s, int layer) {
@@ -101,22 +95,23 @@ static Layer layer_of(const Sentence *s, int layer) {
     Layer l = {xmalloc(queries), xmalloc(keys), xmalloc(queries), xmalloc(keys)};
     project(s, layer, "self_attn.q_proj", H * D, (float(*)[H * D]) l.q);
     project(s, layer, "self_attn.k_proj", KV * D, (float(*)[KV * D]) l.k);
-    transpose(rope_half_split, T, H, D, (float(*)[H][D])l.turned_q, (const float(*)[H][D])l.q, 0);
-    transpose(rope_half_split, T, KV, D, (float(*)[KV][D])l.turned_k, (const float(*)[KV][D])l.k,
-              0);
+    rotate_from(rope_half_split, T, H, D, (float(*)[H][D])l.rotated_q, (const float(*)[H][D])l.q,
+                0);
+    rotate_from(rope_half_split, T, KV, D, (float(*)[KV][D])l.rotated_k, (const float(*)[KV][D])l.k,
+                0);
     return l;
 }
 
 static void free_layer(Layer l) {
     free(l.q);
     free(l.k);
-    free(l.turned_q);
-    free(l.turned_k);
+    free(l.rotated_q);
+    free(l.rotated_k);
 }
 
 /* Counts the tokens whose highest score, among all tokens up to themselves, is with the previous
  * token. */
-static int looks_one_back(const Sentence *s, const float *queries, const float *keys, int head) {
+static int attends_one_back(const Sentence *s, const float *queries, const float *keys, int head) {
     int T = s->T, H = s->H, KV = s->KV, D = s->D, count = 0;
     const float(*q)[H][D] = (const float(*)[H][D])queries,
           (*k)[KV][D] = (const float(*)[KV][D])keys;
@@ -127,7 +122,7 @@ static int looks_one_back(const Sentence *s, const float *queries, const float *
             if (dot(D, query, k[n][head / (H / KV)]) > dot(D, query, k[best][head / (H / KV)]))
                 best = n;
         }
-        count += best == t - 1;
+        if (best == t - 1) count++;
     }
     return count;
 }
@@ -156,21 +151,22 @@ static void head_row(Table *table, const Sentence *s, int layer, int head, doubl
     shares(s, l, head, share);
     double fast = 0;
     for (int i = 0; i < s->D / 8; i++) fast += share[i];
-    int turned = looks_one_back(s, l.turned_q, l.turned_k, head),
-        plain = looks_one_back(s, l.q, l.k, head);
-    table_row(table, "layer %d, head %d|%d of %d|%d of %d|%.0f %%", layer, head, turned, s->T - 1,
+    int rotated = attends_one_back(s, l.rotated_q, l.rotated_k, head),
+        plain = attends_one_back(s, l.q, l.k, head);
+    table_row(table, "layer %d, head %d|%d of %d|%d of %d|%.0f %%", layer, head, rotated, s->T - 1,
               plain, s->T - 1, 100 * fast);
     free_layer(l);
 }
 
-/* The head that most often looks one token back, beside the one that finds the owner of the ball.
+/* The head that most often attends to the previous token, beside the one that finds the owner of
+ * the ball.
  */
 static void two_heads(const char *data, const Sentence *s) {
     int most = -1, layer = 0, head = 0;
     for (int at = 0; at < s->L; at++) {
         Layer l = layer_of(s, at);
         for (int h = 0; h < s->H; h++) {
-            int count = looks_one_back(s, l.turned_q, l.turned_k, h);
+            int count = attends_one_back(s, l.rotated_q, l.rotated_k, h);
             if (count > most) {
                 most = count;
                 layer = at;
@@ -182,15 +178,16 @@ static void two_heads(const char *data, const Sentence *s) {
     double back[s->D / 2], owner[s->D / 2];
     section("Two heads");
     Table table = {0};
-    table_row(&table, "best score with the token before|turned|not turned|share of pairs 0 to %d",
+    table_row(&table,
+              "highest score with the previous token|rotated|not rotated|share of pairs 0 to %d",
               s->D / 8 - 1);
     head_row(&table, s, layer, head, back);
     head_row(&table, s, s->layer, s->head, owner);
     table_print(&table, stdout);
 
     if (!data) return;
-    Output output = data_open(data, "05_heads",
-                              "pair; its share in per cent: looking one back, finding the owner");
+    Output output = data_open(
+        data, "05_heads", "pair; its share in per cent: previous-token head, name-finding head");
     for (int i = 0; i < s->D / 2; i++)
         fprintf(output.file, "%d %.2f %.2f\n", i, 100 * back[i], 100 * owner[i]);
     output_close(&output);
@@ -204,8 +201,8 @@ static void two_heads(const char *data, const Sentence *s) {
 static double correlation(int distance) {
     static float basis[1][D][D], right[1][D][D], wrong[1][D][D];
     for (int j = 0; j < D; j++) basis[0][j][j] = 1;
-    transpose(rope_interleaved, 1, D, D, right, basis, distance);
-    transpose(rope_half_split, 1, D, D, wrong, basis, distance);
+    rotate_from(rope_interleaved, 1, D, D, right, basis, distance);
+    rotate_from(rope_half_split, 1, D, D, wrong, basis, distance);
     double sum = 0;
     for (int j = 0; j < D; j++) sum += dot(D, right[0][j], wrong[0][j]);
     return sum / D;
@@ -272,7 +269,8 @@ static void clocks(const char *data, const Sentence *s) {
                     sin(t * (double)own[shown[n]]));
     }
     output_close(&output);
-    output = data_open(data, "05_table", "pair, positions in an eighth of a turn, in a whole one");
+    output =
+        data_open(data, "05_table", "pair, positions in an eighth of a rotation, in a whole one");
     for (int i = 0; i < PAIRS; i++)
         fprintf(output.file, "%d %.4g %.4g\n", i, wavelength(inv_freq[i]) / 8,
                 wavelength(inv_freq[i]));
@@ -310,7 +308,7 @@ static float to_bf16(float value) { return bf16_to_float(bf16_from_float(value))
 /* The angle between two directions: at most 180 degrees. */
 static double apart(double a, double b) { return fabs(remainder(a - b, 2 * pi)); }
 
-/* Tables hold position * inv_freq[i]; steps[i] is (1, 0) turned `position` times by the same small
+/* Tables hold position * inv_freq[i]; steps[i] is (1, 0) rotated `position` times by the same small
  * angle. */
 static void measure(Errors *worst, int position, const float complex steps[PAIRS]) {
     float inv_freq[PAIRS], large_theta[PAIRS], p = (float)position;
@@ -397,9 +395,9 @@ static void slow_pairs(void) {
     float before[PAIRS], after[PAIRS];
     rope_frequencies(D, before, &llama3, 1);
     rope_frequencies(D, after, &recipes[LLAMA_31].parameters, 1);
-    section("Slow pairs are stretched");
+    section("Frequency scaling in Llama 3.1");
     Table table = {0};
-    table_row(&table, "pair|turns within 8192|slowed by|positions a turn, before|after");
+    table_row(&table, "pair|rotations within 8192|slowed by|wavelength before|wavelength after");
     for (int n = 0; n < 7; n++) {
         double was = wavelength(before[shown[n]]), is = wavelength(after[shown[n]]);
         table_row(&table, "%d|%.2f|%.2f|%.0f|%.0f", shown[n], 8192 / was, is / was, was, is);
@@ -416,7 +414,7 @@ static void scaling(const char *data) {
         factor[r] = rope_frequencies(D, scaled[r], &recipes[r].parameters, 8 * 8192);
         for (int i = 0; i < PAIRS; i++) stretch[i][r] = plain[i] / scaled[r][i];
     }
-    section("By how much each recipe stretches a pair");
+    section("How much each recipe slows a pair");
     Table table = {0};
     table_row(&table, "pair|wavelength|linear|dynamic|yarn|llama3, 8|llama3, 32");
     for (int n = 0; n < 12; n++) {
@@ -425,8 +423,8 @@ static void scaling(const char *data) {
                   by[0], by[1], by[2], by[3], by[4]);
     }
     table_print(&table, stdout);
-    section("What each recipe leaves alone");
-    table_row(&table, "recipe|unchanged|in between|stretched in full|cosine and sine times");
+    section("Which pairs each recipe changes");
+    table_row(&table, "recipe|unchanged|in between|slowed in full|cosine and sine times");
     for (int r = 0; r < RECIPES; r++) {
         int unchanged = 0, full = 0;
         for (int i = 0; i < PAIRS; i++) {
@@ -448,7 +446,7 @@ static void scaling(const char *data) {
     output_close(&output);
 }
 
-static void never_round(const char *data) {
+static void incomplete_rotations(const char *data) {
     const RopeParameters *llama31 = &recipes[LLAMA_31].parameters,
                          *llama32 = &recipes[LLAMA_32].parameters;
     const struct {
@@ -458,18 +456,19 @@ static void never_round(const char *data) {
     } models[] = {{"Llama 1", &llama2, 128, 2048},        {"Llama 2", &llama2, 128, 4096},
                   {"Llama 3", &llama3, 128, 8192},        {"Llama 3.1", llama31, 128, 131072},
                   {"Llama 3.2 3B", llama32, 128, 131072}, {"Llama 3.2 1B", llama32, 64, 131072}};
-    section("Pairs that never come round");
+    section("Pairs that never complete a rotation");
     Table table = {0};
     table_row(&table,
-              "model|theta|context|pairs|never come round|slowest wavelength, millions|turns by");
+              "model|theta|context|pairs|incomplete|longest wavelength, millions|rotates by");
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
-        int count = models[m].D / 2, context = models[m].context, never = 0;
+        int count = models[m].D / 2, context = models[m].context, incomplete = 0;
         float inv_freq[count];
         rope_frequencies(models[m].D, inv_freq, models[m].parameters, 1);
-        for (int i = 0; i < count; i++) never += wavelength(inv_freq[i]) > context;
+        for (int i = 0; i < count; i++)
+            if (wavelength(inv_freq[i]) > context) incomplete++;
         double slowest = wavelength(inv_freq[count - 1]);
         table_row(&table, "%s|%.0f|%d|%d|%d|%.2f|%.1f°", models[m].name,
-                  models[m].parameters->rope_theta, context, count, never, slowest / 1e6,
+                  models[m].parameters->rope_theta, context, count, incomplete, slowest / 1e6,
                   360 * context / slowest);
     }
     table_print(&table, stdout);
@@ -503,7 +502,7 @@ static void match_row(Table *table, const char *name, int from, int to, const do
     int below = 0;
     for (int d = from; d < to; d++) {
         least = fmin(least, matches[d]);
-        below += matches[d] < bound;
+        if (matches[d] < bound) below++;
     }
     table_row(table, "%s|%.3f|%d of %d", name, least, below, to - from);
 }
@@ -558,13 +557,13 @@ static void extrapolation(const char *data) {
 int main(int argc, char **argv) {
     const char *data = chapter_options(argc, argv, "What the figures of chapter 5 draw.");
     Sentence s = sentence_open();
-    place(data, &s);
+    added_or_rotated(data, &s);
     clocks(data, &s);
     two_heads(data, &s);
     wrong_pairing(data);
     pairs(data);
     slow_pairs();
-    never_round(data);
+    incomplete_rotations(data);
     scaling(data);
     extrapolation(data);
     how_exact(data);

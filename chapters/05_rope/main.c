@@ -1,5 +1,5 @@
-/* Chapter 5: where a token stands is told by turning its query and its key. First in the plane,
- * then on the course's sentence; then the two layouts. */
+/* Chapter 5: RoPE tells a token's position by rotating its query and its key. First in the plane,
+ * then on the course's text; then the two layouts. */
 #include "05_rope/rope.h"
 #include "common/console.h"
 #include "common/linear.h"
@@ -15,26 +15,26 @@ static const RopeParameters llama2 = {.rope_theta = 10000};
 typedef void Rope(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D],
                   const float cosine[T][D / 2], const float sine[T][D / 2]);
 
-/* One row, turned as it is at that position. All models here have the theta of Llama 2, the
+/* One head's vector, rotated for that position. All models here have the theta of Llama 2, the
  * course's own as well. */
-static void turn(Rope *rope, int D, float out[restrict D], const float x[D], int position) {
+static void rotate(Rope *rope, int D, float out[restrict D], const float x[D], int position) {
     float inv_freq[D / 2], table[2][1][D / 2];
     rope_frequencies(D, inv_freq, &llama2, 1);
     rope_table(1, D, table, &position, inv_freq);
     rope(1, 1, D, (float(*)[1][D])out, (const float(*)[1][D])x, table[0], table[1]);
 }
 
-/* The score of a query at m and a key at n: both turned, then multiplied. */
+/* The dot product of a query at m and a key at n, both rotated. */
 static double score(Rope *rope, int D, const float q[D], int m, const float k[D], int n) {
-    float turned_q[D], turned_k[D];
+    float rotated_q[D], rotated_k[D];
     double sum = 0;
-    turn(rope, D, turned_q, q, m);
-    turn(rope, D, turned_k, k, n);
-    for (int i = 0; i < D; i++) sum += (double)turned_q[i] * turned_k[i];
+    rotate(rope, D, rotated_q, q, m);
+    rotate(rope, D, rotated_k, k, n);
+    for (int i = 0; i < D; i++) sum += (double)rotated_q[i] * rotated_k[i];
     return sum;
 }
 
-/* Mia comes twice: what the layers are first given of her. */
+/* Mia occurs twice: her two vectors after the embedding. */
 static void the_same_word_twice(const Sentence *s) {
     int T = s->T, C = s->C, again = 2, different = 0;
     const float(*stream)[T][C] = sentence_tensor(s, "stream", 3, 2 * s->L + 2, T, C),
@@ -47,20 +47,21 @@ static void the_same_word_twice(const Sentence *s) {
         if (s->ids[t] == s->ids[1])
             table_row(&table, "%s|%d|%.2f|%.2f|%.2f", s->token[t], t, x[t][0], x[t][1], x[t][2]);
     table_print(&table, stdout);
-    for (int i = 0; i < C; i++) different += x[1][i] != x[again][i];
-    printf("  of %d numbers, %d differ\n", C, different);
+    for (int i = 0; i < C; i++)
+        if (x[1][i] != x[again][i]) different++;
+    printf("  %d of %d numbers differ\n", different, C);
 }
 
-/* The last token's query and the owner's key, with the place added to each number, and with both
- * turned. */
-static void added_or_turned(const Sentence *s) {
+/* The last token's query and the owner's key: with the position added to each number, and with both
+ * rotated. */
+static void added_or_rotated(const Sentence *s) {
     int T = s->T, H = s->H, KV = s->KV, D = s->D, group = H / KV;
     const float(*q)[H][D] = sentence_tensor(s, "attention/q", 3, T, H, D);
     const float(*k)[KV][D] = sentence_tensor(s, "attention/k", 3, T, KV, D);
     const float *query = q[T - 1][s->head], *key = k[s->owner][s->head / group];
-    section("Added, or turned");
+    section("Adding the position or rotating");
     Table table = {0};
-    table_row(&table, "the text begins at|\"%s\" at|\"%s\" at|as they are|place added|turned",
+    table_row(&table, "the text begins at|\"%s\" at|\"%s\" at|unchanged|position added|rotated",
               s->token[T - 1], s->token[s->owner]);
     const int begins[] = {0, 10, 100, 1000};
     for (int b = 0; b < 4; b++) {
@@ -83,11 +84,11 @@ static void in_the_plane(void) {
     const float x[2] = {3, 4};
     const float cosine[1] = {cosf(1)}, sine[1] = {sinf(1)};
     float once[2], thrice[2], both[2], back[2], matrix[2][2];
-    turn(rope_interleaved, 2, once, x,
-         1); /* a head of width 2 is one pair, and turns by a radian a position */
-    turn(rope_interleaved, 2, both, once, 2);
-    turn(rope_interleaved, 2, thrice, x, 3);
-    turn(rope_interleaved, 2, back, once, -1);
+    rotate(rope_interleaved, 2, once, x,
+           1); /* a head of width 2 is one pair, which rotates by one radian per position */
+    rotate(rope_interleaved, 2, both, once, 2);
+    rotate(rope_interleaved, 2, thrice, x, 3);
+    rotate(rope_interleaved, 2, back, once, -1);
     rope_matrix(2, matrix, cosine, sine);
     const float column[2] = {matrix[0][0] * x[0] + matrix[1][0] * x[1],
                              matrix[0][1] * x[0] + matrix[1][1] * x[1]};
@@ -106,9 +107,9 @@ static void in_the_plane(void) {
 static void only_the_distance(void) {
     const float q[4] = {1, 0, 1, 0}, k[4] = {0, 1, 0, 1};
     const int places[][2] = {{3, 1}, {10, 8}, {102, 100}, {5, 5}, {1, 3}};
-    section("The score sees only the distance");
+    section("The score depends only on the distance");
     Table table = {0};
-    table_row(&table, "query at m|key at n|m - n|both turned|q R(m - n) k^T|q R(n - m) k^T");
+    table_row(&table, "query at m|key at n|m - n|both rotated|q R(m - n) k^T|q R(n - m) k^T");
     for (int i = 0; i < 5; i++) {
         int m = places[i][0], n = places[i][1];
         table_row(
@@ -118,7 +119,7 @@ static void only_the_distance(void) {
     table_print(&table, stdout);
 }
 
-static void one_function(void) {
+static void two_layouts_one_rotation(void) {
     const char *names[] = {"(1, 2, 3, 4), interleaved", "(1, 2, 3, 4), half-split",
                            "(1, 3, 2, 4), half-split", "(1, 2, 3, 4), matrix",
                            "(1 + 2i, 3 + 4i), complex"};
@@ -127,13 +128,13 @@ static void one_function(void) {
     const float complex pairs[1][1][2] = {{{1 + 2 * I, 3 + 4 * I}}},
                         step[1][2] = {{cexpf(I), cexpf(0.01f * I)}};
     float out[5][4];
-    turn(rope_interleaved, 4, out[0], x[0][0], 1);
-    turn(rope_half_split, 4, out[1], x[0][0], 1);
-    turn(rope_half_split, 4, out[2], reordered, 1);
+    rotate(rope_interleaved, 4, out[0], x[0][0], 1);
+    rotate(rope_half_split, 4, out[1], x[0][0], 1);
+    rotate(rope_half_split, 4, out[2], reordered, 1);
     rope_by_matrix(1, 1, 4, (float(*)[1][4])out[3], x, cosine, sine);
     rope_complex(1, 1, 4, (float complex(*)[1][2])out[4], pairs,
                  step); /* in memory: real part, imaginary part */
-    section("One function, many forms");
+    section("Two layouts, one rotation");
     Table table = {0};
     table_row(&table, "at position 1|out 0|out 1|out 2|out 3");
     for (int n = 0; n < 5; n++)
@@ -144,7 +145,7 @@ static void one_function(void) {
 
 /* The inputs of attention: PyTorch's queries and keys before RoPE, and the same rotated by our
  * kernel. */
-static void on_the_sentence(const Sentence *s) {
+static void on_the_text(const Sentence *s) {
     int T = s->T, H = s->H, D = s->D, slow = D / 4, positions[T];
     const float(*q)[H][D] = sentence_tensor(s, "attention/q", 3, T, H, D);
     const float(*expected)[H][D] = sentence_tensor(s, "attention/q_rope", 3, T, H, D);
@@ -153,9 +154,9 @@ static void on_the_sentence(const Sentence *s) {
     rope_frequencies(D, inv_freq, &llama2, T);
     rope_table(T, D, table, positions, inv_freq);
     rope_half_split(T, H, D, out, q, table[0], table[1]);
-    section("On the sentence");
+    section("RoPE on the example text");
     Table rows = {0};
-    table_row(&rows, "query of|position|pair 0|turned by|is now|pair %d|turned by|is now", slow);
+    table_row(&rows, "query of|position|pair 0|rotated by|after|pair %d|rotated by|after", slow);
     const int shown[] = {0, 1, s->owner, T - 1};
     for (int n = 0; n < 4; n++) {
         int t = shown[n];
@@ -185,10 +186,11 @@ static void two_layouts(const Sentence *s) {
     linear(T, C, KV * D, (float(*)[KV * D]) k, normed, w_k, NULL);
     linear(1, C, H * D, (float(*)[H * D]) other_q, normed + m, meta_q, NULL);
     linear(T, C, KV * D, (float(*)[KV * D]) other_k, normed, meta_k, NULL);
-    section("Two layouts");
+    section("The layouts on the example text");
     Table table = {0};
     table_row(&table,
-              "\"%s\" with|distance|half-split|permuted, interleaved|not permuted, interleaved",
+              "score of the last %s with|distance|half-split|permuted, interleaved|not permuted, "
+              "interleaved",
               s->token[m]);
     const int shown[] = {m, m - 1, m - 5, s->owner, 1};
     for (int n = 0; n < 5; n++) {
@@ -209,11 +211,11 @@ int main(int argc, char **argv) {
     no_options(argc, argv, "Chapter 5: RoPE, rotary position embedding.");
     Sentence s = sentence_open();
     the_same_word_twice(&s);
-    added_or_turned(&s);
+    added_or_rotated(&s);
     in_the_plane();
     only_the_distance();
-    one_function();
-    on_the_sentence(&s);
+    two_layouts_one_rotation();
+    on_the_text(&s);
     two_layouts(&s);
     sentence_close(&s);
 }

@@ -5,8 +5,8 @@
  *     KV = 1     multi-query attention (MQA)      no Llama
  *     between    grouped-query attention (GQA)    Llama 2 70B, all of Llama 3
  *
- * Query head h reads key/value head h / (H / KV): neighbours share. H is a multiple of KV, or fail()
- * says so. */
+ * Query head h reads key/value head h / (H / KV): neighbours share. H is a multiple of KV, or
+ * fail() says so. */
 #ifndef GROUPED_QUERY_H
 #define GROUPED_QUERY_H
 

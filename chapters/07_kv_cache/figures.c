@@ -24,7 +24,7 @@ static void cost(const char *data) {
     static const int lengths[] = {1, 128, 1024, 8192, 26624, 131072};
     Table operations = {0}, bytes = {0};
     table_row(&operations, "n|GFLOP with the cache|without|ratio");
-    table_row(&bytes, "n|MB read: weights|cache|FLOP a byte: decode|prefill of n");
+    table_row(&bytes, "n|MB read: weights|cache|FLOP per byte: decode|prefill of n");
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         int n = lengths[i];
         double with = (double)one_token(n), without = (double)all_tokens(n),
@@ -34,9 +34,9 @@ static void cost(const char *data) {
         table_row(&bytes, "%d|%.1f|%.1f|%.1f|%.0f", n, 1e-6 * weights, 1e-6 * cache,
                   with / (weights + cache), without / weights);
     }
-    section("Token n in one layer of Llama 3 8B");
+    section("Cost of token n in one layer of Llama 3 8B");
     table_print(&operations, stdout);
-    section("What a layer of Llama 3 8B reads");
+    section("Memory traffic of one layer of Llama 3 8B");
     table_print(&bytes, stdout);
 
     if (!data) return;
@@ -48,7 +48,7 @@ static void cost(const char *data) {
     output_close(&output);
 }
 
-/* ---- every Llama */
+/* ---- the published models */
 
 enum { BYTES = 2 }; /* of a BF16 */
 
@@ -58,9 +58,10 @@ static long bytes_of(const LlamaSizes *m, int KV) {
 }
 
 static void cache(const char *data) {
-    section("The cache of every Llama");
+    section("KV cache size of Llama models");
     Table table = {0};
-    table_row(&table, "model|KiB a token|with KV = H|with KV = 1|context|GiB|with KV = H");
+    table_row(&table,
+              "model|KiB per token|with KV = H|with KV = 1|context length|GiB|GiB with KV = H");
     for (const LlamaSizes *m = llamas; m < llamas_end; m++)
         for (int n = 0; n < 2 && m->contexts[n] > 0; n++)
             table_row(&table, "%s|%ld|%ld|%ld|%d|%.2f|%.2f", llama_names(m),
@@ -70,7 +71,7 @@ static void cache(const char *data) {
     table_print(&table, stdout);
 
     if (!data) return;
-    Output output = data_open(data, "07_cache", "KiB a token, query heads that share one, name");
+    Output output = data_open(data, "07_cache", "KiB per token, query heads that share one, name");
     for (const LlamaSizes *m = llamas; m < llamas_end; m++)
         fprintf(output.file, "%ld %d \"%s\"\n", bytes_of(m, m->KV) / 1024, m->H / m->KV,
                 llama_names(m));

@@ -1,19 +1,21 @@
-/* Chapter 7: a cache by hand, why keys can be kept, the sentence token by token, and one layer run
- * in ten ways. */
+/* Chapter 7: a cache by hand, why keys can be kept, the course's text token by token, one layer run
+ * in ten ways, and what the cache saves in seconds. */
 #include "07_kv_cache/kv_cache.h"
 #include "05_rope/rope.h"
 #include "06_grouped_query/grouped_query.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/linear.h"
+#include "common/numbers.h"
 #include "common/options.h"
 #include "common/sentence.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-/* Four tokens, one head of width 1. Every query is ln 2, so that a key n weighs 2^n. */
+/* Four tokens, one head of width 1. Every query is ln 2, so that a key n has e^score = 2^n. */
 static void by_hand(void) {
     enum { ALL = 4, PROMPT = 2 };
     static const float ln2 = 0.69314718f;
@@ -24,8 +26,10 @@ static void by_hand(void) {
     float late_k[ALL + 1][1][1] = {0}, late_v[ALL + 1][1][1] = {0}, late[ALL][1][1];
     section("Four tokens by hand");
     Table table = {0};
-    table_row(&table, "call|position|key|value|rows filled|output|one slot late");
-    for (int t = 0, T = PROMPT; t < ALL; t += T, T = 1) {
+    table_row(&table, "call|position|key|value|rows filled|output|written one row late");
+    int T = PROMPT; /* tokens of this call */
+    for (int t = 0; t < ALL; t += T) {
+        T = t == 0 ? PROMPT : 1;
         cached_attention(ALL, t, T, 1, 1, 1, out + t, cache_k, cache_v, q + t, k + t, v + t);
         kv_cache_append(ALL + 1, 1, 1, late_k, late_v, t + 1, T, k + t, v + t);
         gqa_attention_with_past(T, t + T, 1, 1, 1, late + t, q + t, late_k, late_v);
@@ -39,9 +43,9 @@ static void by_hand(void) {
 enum { STORY = 15 }; /* tokens before the question */
 static Sentence s;
 static float *w_q, *w_k, *w_v; /* of its layer */
-static int projected, turned;  /* tokens projected, heads turned so far */
+static int projected, rotated; /* tokens projected, vectors rotated so far */
 
-/* Tokens first … of the text, from what the layer reads to queries, keys and values. */
+/* Queries, keys and values of the T tokens from `first` on, from the layer's normalized input. */
 static void project(int first, int T, float q[T][s.H][s.D], float k[T][s.KV][s.D],
                     float v[T][s.KV][s.D]) {
     const float(*normed)[s.C] = sentence_tensor(&s, "attention/normed", 2, s.T, s.C);
@@ -51,14 +55,14 @@ static void project(int first, int T, float q[T][s.H][s.D], float k[T][s.KV][s.D
     projected += T;
 }
 
-/* RoPE in place: the rows of x stand at positions first, first + 1, … */
+/* RoPE in place: the tokens of x are at positions first, first + 1, … */
 static void apply_rope(int first, int T, int heads, float x[T][heads][s.D]) {
     const float(*cosine)[s.D / 2] = sentence_tensor(&s, "rope/cosine", 2, s.T, s.D / 2);
     const float(*sine)[s.D / 2] = sentence_tensor(&s, "rope/sine", 2, s.T, s.D / 2);
-    float unturned[T][heads][s.D];
-    memcpy(unturned, x, sizeof unturned);
-    rope_half_split(T, heads, s.D, x, unturned, cosine + first, sine + first);
-    turned += T * heads;
+    float before[T][heads][s.D];
+    memcpy(before, x, sizeof before);
+    rope_half_split(T, heads, s.D, x, before, cosine + first, sine + first);
+    rotated += T * heads;
 }
 
 /* One call: the next T tokens of the text. */
@@ -72,16 +76,16 @@ static void step(KVCache *c, int T, float out[T][s.H][s.D]) {
     c->length += T;
 }
 
-/* In how many of `rows` positions the heads' outputs differ, and by how much at most. */
-static int different(int rows, const float a[rows][s.H * s.D], const float b[rows][s.H * s.D],
-                     float *most) {
+/* At how many of T positions the outputs of the heads differ, and the largest difference. */
+static int different(int T, const float a[T][s.H * s.D], const float b[T][s.H * s.D],
+                     float *largest) {
     int count = 0;
-    *most = 0;
-    for (int t = 0; t < rows; t++) {
+    *largest = 0;
+    for (int t = 0; t < T; t++) {
         float worst = 0;
         for (int i = 0; i < s.H * s.D; i++) worst = fmaxf(worst, fabsf(a[t][i] - b[t][i]));
-        count += worst > 1e-4f;
-        *most = fmaxf(*most, worst);
+        if (worst > 1e-4f) count++;
+        *largest = fmaxf(*largest, worst);
     }
     return count;
 }
@@ -93,9 +97,9 @@ static void later_tokens(void) {
     project(0, T, q, k, v);
     apply_rope(0, T, H, q);
     apply_rope(0, T, KV, k);
-    section("What the question changes in the story");
+    section("Effect of later tokens on earlier outputs");
     Table table = {0};
-    table_row(&table, "attention|rows of the story|changed|by at most");
+    table_row(&table, "attention|positions in the story|changed|largest change");
     grouped_query_attention(STORY, H, KV, D, alone, q, k, v);
     grouped_query_attention(T, H, KV, D, followed, q, k, v);
     int changed = different(STORY, (void *)alone, (void *)followed, &most);
@@ -115,11 +119,12 @@ static void token_by_token(void) {
     float out[s.T][s.H][s.D];
     section("The question, token by token");
     Table table = {0};
-    table_row(&table, "call|last token|position|rows filled|projected|<  head %d looks at", s.head);
-    for (int T = STORY; cache.length < s.T; T = 1) {
+    table_row(&table, "call|last token|position|rows filled|projected|<  head %d attends to",
+              s.head);
+    while (cache.length < s.T) {
+        int T = cache.length == 0 ? STORY : 1;
         step(&cache, T, out);
-        int last = cache.length - 1, most = 0;
-        for (int t = 1; t <= last; t++) most = weights[last][t] > weights[last][most] ? t : most;
+        int last = cache.length - 1, most = index_of_largest(last + 1, weights[last]);
         table_row(&table, "%s|%s|%d|%d|%d|  %s at %d, weight %.2f", T == 1 ? "decode" : "prefill",
                   s.token[last], last, cache.length, T, s.token[most], most, weights[last][most]);
     }
@@ -129,26 +134,28 @@ static void token_by_token(void) {
 
 typedef enum {
     RIGHT,
-    FORGETFUL,
-    TURNED_AT_READING,
-    TURNED_TWICE,
-    FROM_ZERO,
-    SLOT_LATE,
-    MASK_TOP_LEFT
+    NO_CACHE,
+    ROTATED_WHEN_READ,
+    ROTATED_TWICE,
+    POSITIONS_FROM_ZERO,
+    ROW_LATE,
+    MASK_FROM_ZERO
 } How;
 
-/* Other ways to do it, right and wrong, each at the right positions. */
-static void otherwise(How how, KVCache *c, int T, float out[T][s.H][s.D]) {
-    int H = s.H, KV = s.KV, D = s.D, S = c->length + T, first = how == FROM_ZERO ? 0 : c->length;
+/* One call in another way, right or wrong. */
+static void step_otherwise(How how, KVCache *c, int T, float out[T][s.H][s.D]) {
+    int H = s.H, KV = s.KV, D = s.D, S = c->length + T,
+        first = how == POSITIONS_FROM_ZERO ? 0 : c->length;
     float q[T][H][D], k[T][KV][D], v[T][KV][D], keys[S][KV][D];
     project(c->length, T, q, k, v);
     apply_rope(first, T, H, q);
-    if (how != TURNED_AT_READING) apply_rope(first, T, KV, k);
-    kv_cache_append(c->capacity, KV, D, (void *)c->k, (void *)c->v, c->length + (how == SLOT_LATE), T, k, v);
+    if (how != ROTATED_WHEN_READ) apply_rope(first, T, KV, k);
+    kv_cache_append(c->capacity, KV, D, (void *)c->k, (void *)c->v, c->length + (how == ROW_LATE),
+                    T, k, v);
     memcpy(keys, c->k, sizeof keys);
-    if (how == TURNED_AT_READING || how == TURNED_TWICE) apply_rope(0, S, KV, keys);
+    if (how == ROTATED_WHEN_READ || how == ROTATED_TWICE) apply_rope(0, S, KV, keys);
     for (int t = 0; t < T; t++)
-        gqa_attention_with_past(1, (how == MASK_TOP_LEFT ? 0 : c->length) + t + 1, H, KV, D,
+        gqa_attention_with_past(1, (how == MASK_FROM_ZERO ? 0 : c->length) + t + 1, H, KV, D,
                                 out + t, q + t, keys, (void *)c->v);
     c->length = S;
 }
@@ -156,37 +163,88 @@ static void otherwise(How how, KVCache *c, int T, float out[T][s.H][s.D]) {
 /* The text in pieces: the first of `prompt` tokens, the others of `chunk`. */
 static void row_of_ways(Table *table, const char *name, How how, int prompt, int chunk) {
     KVCache cache = kv_cache_new(s.T + 1, s.KV, s.D);
-    memset(cache.k, 0, (size_t)cache.capacity * s.KV * s.D * sizeof(float)); /* one way skips a row */
-    memset(cache.v, 0, (size_t)cache.capacity * s.KV * s.D * sizeof(float));
-    float out[s.T][s.H][s.D], most;
-    projected = turned = 0;
-    for (int done = 0, T = prompt; done < s.T;
-         done += T, T = chunk < s.T - done ? chunk : s.T - done) {
-        if (how == FORGETFUL) cache.length = 0;
-        if (how == FORGETFUL) step(&cache, done + T, out);
-        else if (how == RIGHT) step(&cache, T, out + done);
-        else otherwise(how, &cache, T, out + done);
+    size_t bytes = (size_t)cache.capacity * s.KV * s.D * sizeof(float);
+    memset(cache.k, 0, bytes); /* one way leaves a row unwritten */
+    memset(cache.v, 0, bytes);
+    float out[s.T][s.H][s.D], largest;
+    projected = 0;
+    rotated = 0;
+    int T; /* tokens of this call */
+    for (int done = 0; done < s.T; done += T) {
+        T = done == 0 ? prompt : min_int(chunk, s.T - done);
+        if (how == NO_CACHE) {
+            cache.length = 0;
+            step(&cache, done + T, out);
+        } else if (how == RIGHT) step(&cache, T, out + done);
+        else step_otherwise(how, &cache, T, out + done);
     }
     const void *expected = sentence_tensor(&s, "attention/attended", 3, s.T, s.H, s.D);
-    int wrong = different(s.T, (void *)out, expected, &most);
-    table_row(table, "%s|%d|%d|%d|%.1f", name, projected, turned, wrong, most);
+    int wrong = different(s.T, (void *)out, expected, &largest);
+    table_row(table, "%s|%d|%d|%d|%.1f", name, projected, rotated, wrong, largest);
     kv_cache_free(&cache);
 }
 
 static void ten_ways(void) {
-    section("One layer, ten ways");
+    section("Ten ways to process %d tokens", s.T);
     Table table = {0};
-    table_row(&table, "%d tokens|projected|heads turned|wrong rows|by at most", s.T);
+    table_row(&table, "one layer|projected|vectors rotated|wrong positions|largest difference");
     row_of_ways(&table, "the whole text at once", RIGHT, s.T, 0);
-    row_of_ways(&table, "without a cache, token by token", FORGETFUL, 1, 1);
+    row_of_ways(&table, "without a cache, token by token", NO_CACHE, 1, 1);
     row_of_ways(&table, "token by token", RIGHT, 1, 1);
     row_of_ways(&table, "in chunks of 5", RIGHT, 5, 5);
     row_of_ways(&table, "the story, then token by token", RIGHT, STORY, 1);
-    row_of_ways(&table, "  keys turned when they are read", TURNED_AT_READING, STORY, 1);
-    row_of_ways(&table, "  turned, and again when they are read", TURNED_TWICE, STORY, 1);
-    row_of_ways(&table, "  positions from 0 in every call", FROM_ZERO, STORY, 1);
-    row_of_ways(&table, "  one slot late", SLOT_LATE, STORY, 1);
-    row_of_ways(&table, "  mask from the top left", MASK_TOP_LEFT, STORY, 1);
+    row_of_ways(&table, "  keys rotated when read", ROTATED_WHEN_READ, STORY, 1);
+    row_of_ways(&table, "  keys rotated when stored and when read", ROTATED_TWICE, STORY, 1);
+    row_of_ways(&table, "  positions restart at 0 in every call", POSITIONS_FROM_ZERO, STORY, 1);
+    row_of_ways(&table, "  written one row late", ROW_LATE, STORY, 1);
+    row_of_ways(&table, "  mask starts at key 0 in every call", MASK_FROM_ZERO, STORY, 1);
+    table_print(&table, stdout);
+}
+
+/* ---- what it saves in seconds */
+
+static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
+
+/* A text of any length: the hidden states of ours, again and again, with one layer's projections
+ * and attention. Its last tokens are generated one by one. */
+static double tokens_per_second(int T, bool with_cache) {
+    enum { NEW = 8 };
+    int C = s.C, H = s.H, KV = s.KV, D = s.D;
+    const float(*normed)[C] = sentence_tensor(&s, "attention/normed", 2, s.T, C);
+    float(*x)[C] = xmalloc((size_t)T * sizeof *x), (*q)[H][D] = xmalloc((size_t)T * sizeof *q);
+    float(*k)[KV][D] = xmalloc((size_t)T * sizeof *k), (*v)[KV][D] = xmalloc((size_t)T * sizeof *v);
+    float(*out)[H][D] = xmalloc((size_t)T * sizeof *out);
+    for (int t = 0; t < T; t++) memcpy(x[t], normed[t % s.T], sizeof *x);
+    KVCache cache = kv_cache_new(T, KV, D);
+    double start = seconds();
+    for (int length = T - NEW; length <= T; length++) {
+        if (!with_cache) cache.length = 0;
+        int first = cache.length, n = length - first;
+        linear(n, C, H * D, (void *)q, (void *)(x + first), (void *)w_q, NULL);
+        linear(n, C, KV * D, (void *)k, (void *)(x + first), (void *)w_k, NULL);
+        linear(n, C, KV * D, (void *)v, (void *)(x + first), (void *)w_v, NULL);
+        cached_attention(T, first, n, H, KV, D, out, (void *)cache.k, (void *)cache.v, q, k, v);
+        cache.length = length;
+        if (length == T - NEW) start = seconds(); /* the prompt is processed: generation begins */
+    }
+    double elapsed = seconds() - start;
+    kv_cache_free(&cache);
+    free(x);
+    free(q);
+    free(k);
+    free(v);
+    free(out);
+    return NEW / elapsed;
+}
+
+static void speed(void) {
+    section("Tokens per second on this machine");
+    Table table = {0};
+    table_row(&table, "one attention layer, after|without the cache|with the cache|faster by");
+    for (int T = 64; T <= 256; T *= 2) {
+        double without = tokens_per_second(T, false), with = tokens_per_second(T, true);
+        table_row(&table, "%d tokens|%.0f|%.0f|%.0f times", T, without, with, with / without);
+    }
     table_print(&table, stdout);
 }
 
@@ -200,6 +258,7 @@ int main(int argc, char **argv) {
     later_tokens();
     token_by_token();
     ten_ways();
+    speed();
     free(w_q);
     free(w_k);
     free(w_v);

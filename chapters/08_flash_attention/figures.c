@@ -22,7 +22,7 @@ static void memory(const char *data) {
     if (data)
         output = data_open(data, "08_memory",
                            "T, bytes for one head: T x T scores, 128 x T, FlashAttention");
-    section("Bytes to work in, for a head of %d", D);
+    section("Working memory of one head of dimension %d", D);
     Table table = {0};
     table_row(&table, "T = S|T x T scores, MiB|%d x T scores, MiB|FlashAttention, MiB", ROWS);
     for (long T = 512; T <= 131072; T *= 2) {
@@ -40,9 +40,9 @@ static void memory(const char *data) {
 static void traffic(void) {
     static const int blocks[] = {1, 16, 128, 1024};
     enum { T = 8192 };
-    section("What one head reads in a text of %d", T);
+    section("Memory traffic of one head for %d tokens", T);
     Table table = {0};
-    table_row(&table, "queries held|room for them, KiB|K and V read, MiB");
+    table_row(&table, "queries per block|size of block, KiB|K and V read, MiB");
     for (int i = 0; i < 4; i++) {
         double bytes = 0;
         for (int t = 0; t < T; t += blocks[i]) bytes += (double)(t + blocks[i]) * 2 * D * HALF;
@@ -77,9 +77,9 @@ static void tiles(const char *data) {
     if (data) output_close(&output);
 }
 
-/* The sentence's last query, four tokens a tile: its scores, and what it carries after each tile.
- */
-static void last_query(const char *data) {
+/* The text's last query, in tiles of four tokens: its scores, and its running state after each
+ * tile. */
+static void online_softmax(const char *data) {
     enum { FOUR = 4 };
     if (!data) return;
     Sentence s = sentence_open();
@@ -89,7 +89,7 @@ static void last_query(const char *data) {
     const float(*scores)[s.T] = sentence_tensor(&s, "head/scores", 2, s.T, s.T);
     Output output =
         data_open(data, "08_online",
-                  "key, score, token; first key of a tile, keys, m, l: before shrunk after");
+                  "key, score, token; first key of a tile, keys, m, l: before rescaled after");
     for (int t = 0; t < s.T; t++)
         fprintf(output.file, "%d %.4f %s\n", t, scores[s.T - 1][t],
                 strcmp(s.token[t], "\\n") == 0 ? "↵" : s.token[t]);
@@ -112,5 +112,5 @@ int main(int argc, char **argv) {
     memory(data);
     traffic();
     tiles(data);
-    last_query(data);
+    online_softmax(data);
 }

@@ -15,9 +15,9 @@ void online_softmax_tile(int keys, int D, double *m, double *l, double O[restric
         score[j] = sum * scale;
         *m = fmax(*m, score[j]);
     }
-    double shrink = exp(before - *m); /* rescales the sums so far from the old maximum to the new */
-    *l *= shrink;
-    for (int i = 0; i < D; i++) O[i] *= shrink;
+    double rescale = exp(before - *m); /* from the old maximum to the new */
+    *l *= rescale;
+    for (int i = 0; i < D; i++) O[i] *= rescale;
     for (int j = 0; j < keys; j++) {
         double weight = exp(score[j] - *m);
         *l += weight;

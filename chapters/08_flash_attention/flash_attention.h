@@ -1,6 +1,6 @@
 /* Chapter 8: FlashAttention. The same attention as chapter 6, without ever holding the T x S
- * scores: keys and values are read tile by tile, and each query carries a running state from tile to
- * tile, under the paper's names:
+ * scores: keys and values are read tile by tile, and each query carries a running state from tile
+ * to tile, under the paper's names:
  *
  *     m    the largest score so far
  *     l    the sum of e^(score - m) so far
@@ -19,10 +19,11 @@
 void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H][D],
                      const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]);
 
-/* One query attends to one more tile of keys and values. Before the first, m is -INFINITY, and l and O
- * are 0; after the last, O / l is the attention over all of them. keys >= 1; q and K are finite, as
- * they are in a Llama (a first tile of nothing but scores of -infinity would make -infinity +
- * infinity, which is NaN). Source: Milakov, Gimelshein 2018 (the online softmax), algorithm 3. */
+/* One query attends to one more tile of keys and values. Before the first, m is -INFINITY, and l
+ * and O are 0; after the last, O / l is the attention over all of them. keys >= 1; q and K are
+ * finite, as they are in a Llama (a first tile of nothing but scores of -infinity would make
+ * -infinity + infinity, which is NaN). Source: Milakov, Gimelshein 2018 (the online softmax),
+ * algorithm 3. */
 void online_softmax_tile(int keys, int D, double *m, double *l, double O[restrict D],
                          const float q[D], const float K[keys][D], const float V[keys][D]);
 

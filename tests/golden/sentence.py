@@ -25,7 +25,7 @@ The model is run once, by transformers in float32, over the story up to "Answer:
     feed_forward/out       [T, C]        and what is added to the stream
     logits                 [V]           of the token to come, after the last
 
-As metadata, the story, its tokens' texts, the answer, and which layer and head these are and why. And for each tensor
+As metadata, the story, its tokens' texts, the vocabulary's, the answer, and which layer and head these are and why. And for each tensor
 that a kernel gives (`ulps/NAME`), how far PyTorch's float32 is from the same step in float64, on the same float32
 inputs: the largest error in units in the last place, as common/check.h counts them. That is all that its tolerance
 needs to know of float64. Of the stream, it is the final norm's.
@@ -179,6 +179,11 @@ def ulps(tensors, truths):
         yield f"ulps/{name}", f"{distance(got.reshape(truth.shape), truth):.3f}"
 
 
+def readable(piece):
+    """A token's text without the blank before it, so that blanks can part a list of them."""
+    return piece.replace("▁", "").replace("<0x0A>", "\\n") or "▁"
+
+
 @torch.no_grad()
 def compute():
     tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(MODEL / "tokenizer.model"))
@@ -196,7 +201,8 @@ def compute():
     tensors = {name: tensor.contiguous() for name, tensor in tensors_of(model, seen, output, layer, head).items()}
     metadata = {
         "story": STORY, "answer": said, "margin": f"{margin:.2f}",
-        "tokens": " ".join(piece.replace("▁", "").replace("<0x0A>", "\\n") for piece in pieces),
+        "tokens": " ".join(map(readable, pieces)),
+        "vocabulary": " ".join(readable(tokenizer.id_to_piece(i)) for i in range(tokenizer.get_piece_size())),
         "layer": str(layer), "head": str(head), "owner": str(at),
         "why": f"of all heads whose last query gives the owner of the ball, token {at}, {MOST} or more, this one writes most "
                f"for her; its weight is {weight:.2f}",
