@@ -9,7 +9,7 @@ set for [t = 0:2] label t + 1 sprintf("token %d", t) at -0.6, t right textcolor 
 set for [i = 0:3] label i + 4 sprintf("feature %d", i) at i, -0.75 center textcolor rgb black font ",12"
 file = data . "/01_axis.dat"
 set multiplot layout 1, 2 margins 0.01, 0.99, 0.02, 0.78 spacing 0.03 \
-    title "A layer norm averages along a token, a batch norm along a feature" font ",18"
+    title "LayerNorm averages over the features of a token, BatchNorm over tokens" font ",18"
 set label 10 "mean" at 4.25, -0.75 center textcolor rgb blue font ",14"
 set title "LayerNorm" offset 0, -1.2 textcolor rgb blue
 plot file index 0 using 2:1:(0.46):(0.42):($1 == 1 ? 0x9CC9E8 : 0xEEEEEE) with boxxyerror linecolor rgb variable, \

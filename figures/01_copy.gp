@@ -1,7 +1,7 @@
 # One layer: each half reads a normed copy of the stream, and adds to the stream.
 height = 240
 load "figures/style.gp"
-eval sheet("Each half of a layer reads a normed copy of the stream, and adds to the stream")
+eval sheet("Each half of a layer reads a normalized copy of the stream and adds to the stream")
 set xrange [0:100]; set yrange [0:27.4286]
 n = 0
 box(x, y, w, text, colour) = sprintf( \

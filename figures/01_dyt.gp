@@ -1,22 +1,24 @@
-# LayerNorm's inputs and outputs for 40 synthetic tokens of different sizes, and the tanh that fits them best.
-height = 480
+# LayerNorm's outputs over its inputs for four synthetic tokens of different RMS, and DyT's one curve.
+height = 440
 load "figures/style.gp"
-set title "LayerNorm is a straight line for each token; together the lines bend like a tanh"
+set title "LayerNorm has a line of its own for each token; DyT has one curve for all"
 set xlabel "input, one feature of a token"
 set ylabel "output"
-set palette defined (0 sky, 1 blue, 2 "#002a44")
-set cbrange [-1.2:1.2]
-unset colorbox
-set label 1 "light: small tokens, steep lines" at -7.8, 2.8 left textcolor rgb sky
-set label 2 "dark: large tokens, flat lines" at -7.8, 2.4 left textcolor rgb "#002a44"
-set label 3 "DyT: one curve for all" at 7.8, -1.2 right textcolor rgb vermillion font ",18"
 file = data . "/01_dyt_lines.dat"
-array size[40] # a token's line has the slope 1 / size
-do for [t = 1:40] {
-    stats file using ($1 / $2) every :::(t-1)::(t-1) name "slope" nooutput
-    size[t] = log(slope_median)
+array colour[4] = [sky, blue, "#004d78", "#002a44"]
+array size[4]
+do for [t = 1:4] {
+    stats file using 3 index t - 1 name "token" nooutput
+    size[t] = token_median
 }
+set label 1 sprintf("RMS %.1f", size[1]) at 0.6, 2.05 right textcolor rgb colour[1]
+set label 2 sprintf("RMS %.1f", size[2]) at 2.1, 2.5 center textcolor rgb colour[2]
+set label 3 sprintf("RMS %.1f", size[3]) at 5.5, 3.05 center textcolor rgb colour[3]
+set label 4 sprintf("RMS %.1f", size[4]) at 7.1, 2.25 center textcolor rgb colour[4]
+set label 5 "LayerNorm: four tokens of different RMS," at -7.8, 2.9 left textcolor rgb blue
+set label 6 "64 features each" at -7.8, 2.5 left textcolor rgb blue
+set label 7 "DyT: the same curve for every token" at 7.9, 0.4 right textcolor rgb vermillion
 set xrange [-8:8]
-set yrange [-3.2:3.2]
-plot for [t = 1:40] file using 1:2 every :::t-1::t-1 with lines linewidth 1.2 linecolor palette cb size[t], \
+set yrange [-3.2:3.4]
+plot for [t = 1:4] file using 1:2 index t - 1 with points pointtype 7 pointsize 0.5 linecolor rgb colour[t], \
      data . "/01_dyt_curve.dat" using 1:2 with lines linecolor rgb vermillion linewidth 3.5

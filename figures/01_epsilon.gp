@@ -1,13 +1,13 @@
 # The size with which a row of a given size leaves RMSNorm, for the ways that epsilon is written.
 height = 400
 load "figures/style.gp"
-set title "Only with ε under the root does a small row stay small"
+set title "Only with ε under the root does a small vector stay small"
 set logscale x
 set xrange [1e-4:1]
 set yrange [0:2.5]
 set format x "10^{%L}"
-set xlabel "size of a row"
-set ylabel "its size after RMSNorm"
+set xlabel "RMS of a vector"
+set ylabel "its RMS after RMSNorm"
 set arrow 1 from sqrt(1e-5), 0 to sqrt(1e-5), 2.5 nohead linecolor rgb grey dashtype 2 linewidth 1.2
 set label 1 "√ε, with ε = 10^{-5}" at 2.9e-3, 2.3 right textcolor rgb black
 set label 2 "minus ε, and NaN left of the dashes" at 4.6e-3, 1.6 left textcolor rgb vermillion

@@ -3,7 +3,7 @@ height = 460
 load "figures/style.gp"
 file = data . "/02_activation.dat"
 set xrange [-5:3]; set xtics 1; set xzeroaxis linecolor rgb grey
-set title "SiLU and GELU are ReLU with the corner rounded, and a dip before it"
+set title "SiLU and GELU are ReLU with a rounded corner and a dip to its left"
 set xlabel "x"; set ylabel "output"
 set yrange [-0.5:3]; set ytics 0.5
 set label 1 "ReLU" at 1.55, 1.85 right textcolor rgb black

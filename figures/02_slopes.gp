@@ -3,7 +3,7 @@ height = 400
 load "figures/style.gp"
 file = data . "/02_activation.dat"
 set xrange [-5:3]; set xtics 1; set xzeroaxis linecolor rgb grey
-set title "Left of 0 ReLU's slope is 0; SiLU's and GELU's are not"
+set title "ReLU's slope is 0 for every negative x; SiLU's and GELU's only at one point"
 set xlabel "x"; set ylabel "slope"
 set yrange [-0.2:1.2]; set ytics 0.2
 set label 1 "ReLU" at -0.1, 0.93 right textcolor rgb black

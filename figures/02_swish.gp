@@ -3,7 +3,7 @@ height = 520
 load "figures/style.gp"
 file = data . "/02_activation.dat"
 
-set title "Swish is one curve at every zoom: x/2 at β = 0, SiLU at 1, ReLU at ∞"
+set title "Swish goes from x/2 at β = 0 through SiLU at β = 1 to ReLU at β = ∞"
 set xlabel "x"; set ylabel "output"
 set xrange [-4:1]; set xtics 1
 set yrange [-0.7:0.5]; set ytics 0.1

@@ -1,7 +1,7 @@
-# The feed-forward layer of 2017 and that of a Llama: one row of numbers goes through, and keeps its width.
+# The feed-forward layer of 2017 and that of a Llama: one hidden state goes through, and keeps its width.
 height = 440
 load "figures/style.gp"
-eval sheet("The feed-forward layer of 2017 has one matrix up; that of a Llama has two, and multiplies")
+eval sheet("The original feed-forward layer has one matrix up; a Llama has two, and multiplies")
 set xrange [0:100]; set yrange [0:52.8]
 n = 0
 # A row of numbers, w wide; and an arrow with what is done to it.
@@ -11,24 +11,24 @@ row(x, y, w, text, colour) = sprintf( \
 down(x0, y0, x1, y1, text, where) = sprintf( \
     "set arrow from %g,%g to %g,%g linewidth 1.5 linecolor rgb grey size 1, 25 filled; set label '%s' at %g,%g %s front textcolor rgb black font ',15'", \
     x0, y0, x1, y1, text, (x0 + x1) / 2. + (where eq "left" ? 1 : -1), (y0 + y1) / 2., where)
-set label 1000 "2017: one matrix up, one down" at 22, 46 center font ",17"
-eval row(22, 38, 16, "C numbers", grey)
-eval down(22, 38, 22, 32, "× W_1^T", "left")
-eval row(22, 27, 38, "F numbers", blue)
+set label 1000 "original, 2017: one matrix up, one down" at 22, 46 center font ",17"
+eval row(22, 38, 16, "C features", grey)
+eval down(22, 38, 22, 32, "× W_1ᵀ", "left")
+eval row(22, 27, 38, "F hidden units", blue)
 eval down(22, 27, 22, 21, "ReLU", "left")
-eval row(22, 16, 38, "F numbers, none below 0", blue)
-eval down(22, 16, 22, 10, "× W_2^T", "left")
-eval row(22, 5, 16, "C numbers", grey)
-set label 1001 "a Llama: two matrices up, one down" at 72, 46 center font ",17"
-eval row(72, 38, 16, "C numbers", grey)
+eval row(22, 16, 38, "F hidden units, none below 0", blue)
+eval down(22, 16, 22, 10, "× W_2ᵀ", "left")
+eval row(22, 5, 16, "C features", grey)
+set label 1001 "Llama, SwiGLU: two matrices up, one down" at 72, 46 center font ",17"
+eval row(72, 38, 16, "C features", grey)
 eval down(68, 38, 59, 32, "", "left")
-set label 1002 "× W_{gate}^T" at 54.5, 35.5 left front textcolor rgb black font ",15"
-eval down(76, 38, 85, 32, "  × W_{up}^T", "left")
-eval row(58, 27, 25, "gate: F numbers", vermillion)
-eval row(86, 27, 25, "up: F numbers", blue)
+set label 1002 "× W_{gate}ᵀ" at 54.5, 35.5 left front textcolor rgb black font ",15"
+eval down(76, 38, 85, 32, "  × W_{up}ᵀ", "left")
+eval row(58, 27, 25, "F gates", vermillion)
+eval row(86, 27, 25, "F ups", blue)
 eval down(59, 27, 68, 21, "SiLU  ", "right")
 eval down(85, 27, 76, 21, "", "left")
-eval row(72, 16, 25, "silu(gate) · up", purple)
-eval down(72, 16, 72, 10, "× W_{down}^T", "left")
-eval row(72, 5, 16, "C numbers", grey)
+eval row(72, 16, 25, "SiLU(gate) · up", purple)
+eval down(72, 16, 72, 10, "× W_{down}ᵀ", "left")
+eval row(72, 5, 16, "C features", grey)
 plot NaN

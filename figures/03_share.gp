@@ -2,7 +2,7 @@
 height = 460
 load "figures/style.gp"
 
-set title "Most of a Llama is feed-forward layers"
+set title "Most parameters of a Llama are in its feed-forward layers"
 set xrange [0:100]
 set yrange [9.7:-0.7]
 set xtics format "%g %%" 0, 25, 100

@@ -2,7 +2,7 @@
 height = 480
 load "figures/style.gp"
 
-set title "A third matrix costs half as much again, so the width shrinks to two thirds"
+set title "A third matrix costs half as much again, so the width is cut to two thirds"
 set xlabel "hidden width / C"
 set ylabel "weights / C²"
 set xrange [0:4.7]
@@ -11,7 +11,7 @@ set xtics ("1" 1, "2" 2, "8/3" 8.0 / 3, "3.25" 3.25, "3.5" 3.5, "4" 4)
 set ytics 4
 set label "a Llama: three matrices" at 1.45, 5.2 right textcolor rgb vermillion
 set label "2017: two matrices" at 1.25, 1.6 left textcolor rgb blue
-set label "the price of the layer of 2017: 8 C²" at 0.06, 7.5 textcolor rgb grey
+set label "the original layer's weights: 8 C²" at 0.06, 7.5 textcolor rgb grey
 set label "ReLU, 4 C" at 4.08, 7.4 left textcolor rgb blue
 set label "Llama 1, Llama 2 7B, 13B,\nLlama 3.2 3B" at 2.55, 9.7 right textcolor rgb black
 set label "Llama 3.1 405B" at 3.33, 9.5 left textcolor rgb black

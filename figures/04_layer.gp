@@ -1,9 +1,9 @@
-# One layer of attention as shapes, to scale: T rows of C numbers, six heads that make D numbers of each row, and C numbers again.
+# One layer of attention as shapes, to scale: T hidden states of C features, six heads whose outputs have D numbers, and C features again.
 height = 410
 load "figures/style.gp"
-eval sheet("What six heads bring is laid side by side, and mixed by W_o")
-H = 6; wide = 20; high = 34 # of what a head brings: D numbers of T rows
-middle = 190 # where the main road lies
+eval sheet("The outputs of six heads are concatenated and mixed by W_o")
+H = 6; wide = 20; high = 34 # of a head's output: D numbers for T tokens
+middle = 190 # where the stream lies
 step = 48
 x_left = 14; head_left = 210; brings = 440; beside = 540; out_left = 726
 
@@ -28,10 +28,10 @@ set label "out" at out_left + H * wide / 2, middle center front
 
 above(x, text) = sprintf("set label '%s' at %g, %g center front font ',14'", text, x, middle + 36)
 below(x, y, text) = sprintf("set label '%s' at %g, %g center front textcolor rgb grey font ',14'", text, x, y)
-eval above(x_left + H * wide / 2, "normed rows")
-eval above(beside + H * wide / 2, "side by side")
+eval above(x_left + H * wide / 2, "normalized states")
+eval above(beside + H * wide / 2, "concatenated")
 eval above(out_left + H * wide / 2, "added to the stream")
-set label "each looks in its own way" at head_left + 80, middle + 2.5 * step + 34 center front font ",14"
+set label "each attends in its own way" at head_left + 80, middle + 2.5 * step + 34 center front font ",14"
 eval below(x_left + H * wide / 2, middle - 36, "[T, C]")
 eval below(brings + wide / 2, middle - 2.5 * step - 36, "[T, D] each")
 eval below(beside + H * wide / 2, middle - 36, "[T, H·D]")

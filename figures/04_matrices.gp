@@ -3,7 +3,7 @@ height = 620
 load "figures/style.gp"
 
 file = data."/04_matrices.dat"
-set label 2 "Each row looks back: the last “:” looks at “Anna”, who has the ball" at screen 0.5, 0.965 center font ",18"
+set label 2 "Each token attends to earlier tokens: the last “:” to “Anna”, who has the ball" at screen 0.5, 0.965 center font ",18"
 set lmargin at screen 0.16
 set rmargin at screen 0.84
 set bmargin at screen 0.03
@@ -21,7 +21,7 @@ unset grid
 set palette defined (0 "#ffffff", 0.5 sky, 1 "#00304f") maxcolors 20
 set cbrange [0:1]
 set cbtics font ",13" offset -0.6, 0
-set cblabel "weight; each row sums to 1" font ",14"
+set cblabel "attention weight; each row sums to 1" font ",14"
 token(n) = stringcolumn(n) eq "\n" ? "↵" : stringcolumn(n)
 set label "the future:\nweight 0" at 20.5, 7 center textcolor rgb grey
 set object 1 rectangle from 6.4, 27.4 to 7.6, 28.6 front fillstyle empty border linecolor rgb black linewidth 1.5

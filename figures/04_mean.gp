@@ -3,7 +3,7 @@ height = 440
 load "figures/style.gp"
 
 file = data."/04_mean.dat"
-set title "An output is a weighted mean: it never leaves the values it sees"
+set title "An output is a weighted mean: it lies among the values that it attends to"
 set size ratio -1
 set xlabel "first number"
 set ylabel "second number"
@@ -16,8 +16,8 @@ set object 1 polygon from 10, 0 to 0, 10 to 10, 10 to 10, 0 behind fillcolor rgb
 set label "value 0" at 9.5, -0.6 right textcolor rgb blue
 set label "value 1" at 0, 10.9 center textcolor rgb blue
 set label "value 2" at 10.6, 10 left textcolor rgb blue
-set label "output 0: it sees value 0 alone" at 10.6, 0 left textcolor rgb vermillion
-set label "output 1: between the two that it sees" at 10.6, 1.95 left textcolor rgb vermillion
+set label "output 0: attends to value 0 alone" at 10.6, 0 left textcolor rgb vermillion
+set label "output 1: between values 0 and 1" at 10.6, 1.95 left textcolor rgb vermillion
 set label "output 2: among the three" at 10.6, 8.6 left textcolor rgb vermillion
 set arrow from 10.5, 1.95 to 8.2, 1.95 nohead linecolor rgb vermillion linewidth 0.7
 set arrow from 10.5, 8.6 to 7.3, 8.6 nohead linecolor rgb vermillion linewidth 0.7

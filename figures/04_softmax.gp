@@ -3,7 +3,7 @@ height = 400
 load "figures/style.gp"
 
 file = data."/04_softmax.dat"
-set title "Without the maximum, softmax in float32 breaks above 88 and below −100"
+set title "Without subtracting the maximum, softmax breaks above 88 and below −100"
 set xlabel "largest of three scores"
 set ylabel "its weight"
 set xrange [-120:120]

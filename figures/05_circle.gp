@@ -4,7 +4,7 @@ load "figures/style.gp"
 
 set title font ",16"
 set multiplot layout 1, 3 margins 0.01, 0.99, 0.02, 0.78 spacing 0.02 \
-    title "Sixteen positions: fast pairs tell neighbours apart, slow ones near from far" font ",18"
+    title "Sixteen positions: fast pairs separate neighbours, slow pairs separate far positions" font ",18"
 set size ratio -1
 set xrange [-1.32:1.32]
 set yrange [-1.32:1.32]

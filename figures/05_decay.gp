@@ -4,7 +4,7 @@ height = 390
 load "figures/style.gp"
 
 set multiplot layout 1, 2 margins 0.12, 0.96, 0.21, 0.79 spacing 0.09 \
-    title "Past the trained length, a perfect match can score lower than it ever did" font ",18"
+    title "Past the trained length, a perfect match can score lower than any did in training" font ",18"
 set title font ",16" offset 0, -0.5
 set xlabel "distance between query and key"
 set xrange [0:32768]
@@ -18,7 +18,7 @@ stats file using ($1 < 4096 ? $2 : NaN) nooutput
 least = STATS_min
 set arrow 1 from 0, least to 32768, least nohead linecolor rgb black linewidth 1.2 dashtype 2 front
 set title "theta 10000, as trained" textcolor rgb vermillion
-set ylabel "score of two that are alike" offset 2, 0
+set ylabel "score of a query with an equal key" offset 2, 0
 set label 2 "dashed: the least inside" at 32000, -0.33 right textcolor rgb black
 plot file using 1:2:3 with filledcurves fillcolor rgb vermillion fillstyle solid 0.6 noborder
 unset ylabel

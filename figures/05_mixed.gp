@@ -2,7 +2,7 @@
 height = 400
 load "figures/style.gp"
 
-set title "The wrong pairing is right at distance 0, and the farther the more wrong"
+set title "The wrong pairing is right at distance 0, and its scores drift away with distance"
 set xlabel "distance between query and key"
 set ylabel "correlation with the right score"
 set xrange [-1:122]

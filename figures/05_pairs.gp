@@ -10,7 +10,7 @@ unset border
 unset grid
 file = data."/05_pairs.dat"
 set multiplot layout 1, 2 margins 0.01, 0.99, 0.02, 0.84 spacing 0.02 \
-    title "Permuted, half-split turns the same pairs; not permuted, it turns others" font ",18"
+    title "Permuted, half-split rotates the same pairs; not permuted, it rotates others" font ",18"
 set xrange [-0.7:7.7]
 set yrange [-3.4:4.4]
 pair(j) = int(j) / 2 + 1

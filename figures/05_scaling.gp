@@ -2,7 +2,7 @@
 height = 480
 load "figures/style.gp"
 
-set title "All but linear spare the fast pairs and stretch the slow ones"
+set title "All recipes but linear keep the fastest pair and slow the slowest pairs most"
 set xlabel "pair i"
 set ylabel "wavelength is stretched by"
 set xrange [0:72]

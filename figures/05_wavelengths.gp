@@ -2,9 +2,9 @@
 height = 500
 load "figures/style.gp"
 
-set title "Right of its dot, a model's pairs never come round within its context"
+set title "Right of its dot, a model's pairs never complete a rotation in its context"
 set xlabel "pair i"
-set ylabel "positions in one turn"
+set ylabel "positions per rotation"
 set xrange [0:79]
 set xtics add ("63" 63) 0, 16, 48
 set yrange [4:4e7]
@@ -24,7 +24,7 @@ do for [n = 1:4] {
 }
 set label 5 "theta 500000" at 57, 3.6e5 left textcolor rgb vermillion
 set label 6 "theta 10000" at 50, 950 left textcolor rgb blue front
-set label 7 "theta 500000, stretched as in Llama 3.1" at 52, 6e6 right textcolor rgb green
+set label 7 "theta 500000, slowed as in Llama 3.1" at 52, 6e6 right textcolor rgb green
 plot file using 1:3 with lines linetype 2, file using 1:4 with lines linetype 3, \
      file using 1:2 with lines linetype 1, \
      for [n = 1:4] file using ($1 == first[n] ? $1 : NaN):(context[n]) with points linetype 7 pointtype 7 pointsize 0.9

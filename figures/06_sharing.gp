@@ -4,7 +4,7 @@ load "figures/style.gp"
 
 set title font ",16"
 set multiplot layout 1, 3 margins 0.185, 0.985, 0.17, 0.70 spacing 0.03 \
-    title "The query heads stay; keys and values are shared" font ",18"
+    title "Query heads keep their own queries and share keys and values" font ",18"
 unset tics
 unset border
 unset grid

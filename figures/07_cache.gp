@@ -1,9 +1,9 @@
-# What one token leaves in the cache of all layers, for every Llama.
+# Bytes per token in the KV cache of all layers, for the published models.
 height = 470
 load "figures/style.gp"
 
-set title "With grouped queries, 405B keeps less of a token than 7B without"
-set xlabel "KiB of keys and values for each token, in bf16"
+set title "With grouped queries, 405B stores less per token than 7B without"
+set xlabel "KiB of keys and values per token, in bf16"
 set xrange [0:2900]
 set yrange [9.7:-0.7]
 set xtics 512

@@ -2,7 +2,7 @@
 height = 460
 load "figures/style.gp"
 
-set title "Without a cache, each token costs as much as the whole text so far"
+set title "Without a cache, every new token costs as much as the whole text so far"
 set xlabel "tokens so far"
 set ylabel "GFLOP for one more token"
 set logscale xy

@@ -7,7 +7,7 @@ stats file index 0 using 2 nooutput name "SCORE" # the largest score, and the le
 stats file index 1 using 6 nooutput name "SUM"   # the largest sum
 span = SCORE_max - SCORE_min
 set multiplot layout 2, 1 margins 0.105, 0.98, 0.15, 0.9 spacing 0, 0.05 \
-    title "When a tile brings a larger score, what was summed so far shrinks" font ",18"
+    title "When a tile brings a larger score, the sums so far are scaled down" font ",18"
 set xrange [-0.7:28.7]
 unset key
 do for [i = 0:3] { set object i + 1 rectangle from 8 * i - 0.5, graph 0 to 8 * i + 3.5, graph 1 fillcolor rgb "#f4f4f4" fillstyle solid noborder behind }
@@ -34,7 +34,7 @@ set object 6 rectangle center 16.5, 1.17 * SUM_max size 0.5, 0.08 * SUM_max fill
 plot file index 1 using (left($1) + $2 / 2.):($5 / 2):($2 / 2. - 0.25):($5 / 2) with boxxyerror linecolor rgb blue, \
      file index 1 using (left($1) + $2 / 2.):(($5 + $6) / 2):($2 / 2. - 0.25):(($6 - $5) / 2) with boxxyerror linecolor rgb sky, \
      file index 1 using (left($1) + 0.25):($4 > $5 + 0.1 ? $4 : NaN):($2 - 0.5):(0) with vectors nohead linecolor rgb vermillion linewidth 2 dashtype 2, \
-     file index 1 using (left($1) + $2 / 2.):($4 > $5 + 0.1 ? ($4 > $6 ? $4 : $6) + 0.2 * SUM_max : NaN):(sprintf("%.2f shrinks\nto %.2f", $4, $5)) \
+     file index 1 using (left($1) + $2 / 2.):($4 > $5 + 0.1 ? ($4 > $6 ? $4 : $6) + 0.2 * SUM_max : NaN):(sprintf("%.2f rescaled\nto %.2f", $4, $5)) \
          with labels textcolor rgb vermillion, \
      file index 0 using 1:(NaN):xtic(3) with points
 unset multiplot

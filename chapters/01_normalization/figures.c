@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { WIDE = 64, TOKENS = 512, LINES = 40 };
+enum { WIDE = 64, TOKENS = 512 };
 static const float eps = 1e-5f, zeros[WIDE];
 static float ones[WIDE]; /* filled by main */
 
@@ -20,13 +20,15 @@ static void growth(const char *data) {
     const float(*stream)[T][C] = sentence_tensor(&s, "stream", 3, stages + 1, T, C);
     float normed[1][C], weight[C];
     for (int i = 0; i < C; i++) weight[i] = 1;
-    Output output = data_open(
-        data, "01_growth", "stage, RMS in the stream, RMS of the copy; a block for each token");
-    for (int t = 0; t < T; t++, fputc('\n', output.file))
+    Output output = data_open(data, "01_growth",
+                              "stage, RMS in the stream, RMS of the copy; a block for each token");
+    for (int t = 0; t < T; t++) {
         for (int n = 0; n < stages; n++) {
             rms_norm(1, C, normed, &stream[n][t], weight, s.eps);
             fprintf(output.file, "%d %.4g %.4g\n", n, rms(C, stream[n][t]), rms(C, normed[0]));
         }
+        fputc('\n', output.file);
+    }
     output_close(&output);
     sentence_close(&s);
 }
@@ -113,8 +115,16 @@ static double explained(const float x[TOKENS][WIDE], const float y[TOKENS][WIDE]
     return ty * ty / (tt * yy);
 }
 
-/* Synthetic tokens, each with an RMS of its own: LayerNorm's outputs over its inputs, and the tanh nearest
- * to them all. */
+/* The token whose RMS is nearest to this. */
+static int nearest_rms(const float x[TOKENS][WIDE], double wanted) {
+    int nearest = 0;
+    for (int t = 1; t < TOKENS; t++)
+        if (fabs(rms(WIDE, x[t]) - wanted) < fabs(rms(WIDE, x[nearest]) - wanted)) nearest = t;
+    return nearest;
+}
+
+/* Synthetic tokens, each with an RMS of its own: LayerNorm's outputs over its inputs, and the tanh
+ * nearest to them all. */
 static void s_shape(const char *data) {
     static float x[TOKENS][WIDE], y[TOKENS][WIDE];
     Random random = {1};
@@ -138,9 +148,14 @@ static void s_shape(const char *data) {
     table_print(&table, stdout);
 
     if (!data) return;
-    Output lines = data_open(data, "01_dyt_lines", "x layer_norm, a block for each token");
-    for (int t = 0; t < LINES; t++, fputc('\n', lines.file))
-        for (int i = 0; i < WIDE; i++) fprintf(lines.file, "%.4g %.4g\n", x[t][i], y[t][i]);
+    static const double wanted[] = {0.4, 1, 2, 4};
+    Output lines = data_open(data, "01_dyt_lines", "x layer_norm RMS of x, a block for each token");
+    for (int n = 0; n < 4; n++) {
+        int t = nearest_rms(x, wanted[n]);
+        for (int i = 0; i < WIDE; i++)
+            fprintf(lines.file, "%.4g %.4g %.1f\n", x[t][i], y[t][i], rms(WIDE, x[t]));
+        fputs("\n\n", lines.file);
+    }
     output_close(&lines);
     Output bend = data_open(data, "01_dyt_curve", "x dyt");
     for (int n = -80; n <= 80; n++)

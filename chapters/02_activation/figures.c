@@ -19,19 +19,16 @@ static float swish_at(float x, float beta) {
     return y;
 }
 
-/* The lesson's two matrices on the way from (0, 1) to (1, 0), and beyond. */
-static void fold(const char *data) {
-    static const float w1[2][2] = {{1, -1}, {-1, 1}}, w2[2][2] = {{1, 1}, {1, -1}};
-    Output output = data_open(data, "02_fold",
-                              "x0 - x1, first output of two matrices, and with ReLU between them");
-    for (int i = -14; i <= 14; i++) {
-        const float x[1][2] = {{(1 + i / 10.0f) / 2, (1 - i / 10.0f) / 2}};
-        float hidden[1][2], straight[1][2], bent[1][2];
-        linear(1, 2, 2, hidden, x, w1, NULL);
-        linear(1, 2, 2, straight, hidden, w2, NULL);
-        relu(2, hidden[0], hidden[0]);
-        linear(1, 2, 2, bent, hidden, w2, NULL);
-        fprintf(output.file, "%g %.3f %.3f\n", i / 10.0, straight[0][0], bent[0][0]);
+/* The lesson's four inputs in the plane, and their two hidden units after ReLU. */
+static void xor_plane(const char *data) {
+    static const float x[4][2] = {{0, 0}, {1, 0}, {0, 1}, {1, 1}}, w1[2][2] = {{1, -1}, {-1, 1}};
+    float hidden[4][2];
+    linear(4, 2, 2, hidden, x, w1, NULL);
+    Output output = data_open(data, "02_xor", "x; the hidden units relu(x W1); XOR of x");
+    for (int t = 0; t < 4; t++) {
+        relu(2, hidden[t], hidden[t]);
+        fprintf(output.file, "%g %g %g %g %d\n", x[t][0], x[t][1], hidden[t][0], hidden[t][1],
+                x[t][0] != x[t][1]);
     }
     output_close(&output);
 }
@@ -96,7 +93,7 @@ static void histogram(const char *data) {
 int main(int argc, char **argv) {
     const char *data = chapter_options(argc, argv, "What the figures of chapter 2 draw.");
     if (!data) return 0;
-    fold(data);
+    xor_plane(data);
     curves(data);
     gelus(data);
     histogram(data);

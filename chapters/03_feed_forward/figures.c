@@ -8,7 +8,7 @@
 /* SwiGLU is linear in up: its value at up = 1 tells all. */
 static void gates(const char *data) {
     Output output = data_open(data, "03_gates", "gate, swiglu(gate, 1)");
-    for (int i = -40; i <= 40; i++) {
+    for (int i = -60; i <= 40; i++) {
         float gate = (float)i / 10, up = 1, out;
         swiglu(1, &out, &gate, &up);
         fprintf(output.file, "%g %.5f\n", gate, out);

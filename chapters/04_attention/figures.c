@@ -7,16 +7,48 @@
 
 #include <math.h>
 
-/* The lesson's head on paper: its values, and the outputs, which lie among them. */
+/* The lesson's head, small enough to compute by hand. */
+enum { P = 3, WIDTH = 2 };
+static const float query[P][WIDTH] = {{1, 1}, {2, 0}, {1, 2}};
+static const float key[P][WIDTH] = {{1, 0}, {0, 1}, {1, 1}};
+static const float value[P][WIDTH] = {{10, 0}, {0, 10}, {10, 10}};
+
+/* Its values, and the outputs, which lie among them. */
 static void mean(const char *data) {
-    static const float q[3][2] = {{1, 1}, {2, 0}, {1, 2}}, k[3][2] = {{1, 0}, {0, 1}, {1, 1}};
-    static const float v[3][2] = {{10, 0}, {0, 10}, {10, 10}};
-    float scores[3][3], out[3][2];
+    float scores[P][P], out[P][WIDTH];
     if (!data) return;
-    attention(3, 3, 2, out, q, k, v, scores);
+    attention(P, P, WIDTH, out, query, key, value, scores);
     Output output = data_open(data, "04_mean", "value, output");
-    for (int t = 0; t < 3; t++)
-        fprintf(output.file, "%g %g %g %g\n", v[t][0], v[t][1], out[t][0], out[t][1]);
+    for (int t = 0; t < P; t++)
+        fprintf(output.file, "%g %g %g %g\n", value[t][0], value[t][1], out[t][0], out[t][1]);
+    output_close(&output);
+}
+
+/* A line for each number of a matrix of P rows; a masked score is written as 1 and "-inf". */
+static void write_matrix(FILE *file, const char *name, int columns, const float m[P][columns]) {
+    for (int t = 0; t < P; t++)
+        for (int i = 0; i < columns; i++)
+            if (isinf(m[t][i])) fprintf(file, "%s %d %d 1 -inf\n", name, t, i);
+            else fprintf(file, "%s %d %d %.4f %g\n", name, t, i, m[t][i],
+                         round(100 * m[t][i]) / 100);
+}
+
+/* The same head step by step. */
+static void steps(const char *data) {
+    float m[P][P], out[P][WIDTH];
+    if (!data) return;
+    Output output = data_open(data, "04_steps", "matrix row column value text");
+    write_matrix(output.file, "q", WIDTH, query);
+    write_matrix(output.file, "k", WIDTH, key);
+    write_matrix(output.file, "v", WIDTH, value);
+    attention_scores(P, P, WIDTH, m, query, key);
+    write_matrix(output.file, "scores", P, (const float(*)[P])m);
+    causal_mask(P, P, m);
+    write_matrix(output.file, "masked", P, (const float(*)[P])m);
+    softmax(P, P, m, m);
+    write_matrix(output.file, "weights", P, (const float(*)[P])m);
+    weighted_sum(P, P, WIDTH, out, (const float(*)[P])m, value);
+    write_matrix(output.file, "output", WIDTH, (const float(*)[WIDTH])out);
     output_close(&output);
 }
 
@@ -127,6 +159,7 @@ static void the_root(const char *data) {
 int main(int argc, char **argv) {
     const char *data = chapter_options(argc, argv, "What the figures of chapter 4 draw.");
     mean(data);
+    steps(data);
     matrices(data);
     the_maximum(data);
     the_root(data);

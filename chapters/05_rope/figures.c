@@ -262,11 +262,12 @@ static void clocks(const char *data, const Sentence *s) {
     rope_frequencies(D, inv_freq, &llama2, 1);
     const int shown[] = {0, 3, 8};
     Output output = data_open(data, "05_circle", "position; cosine and sine of pairs 0, 3 and 8");
-    for (int t = 0; t < 16; t++, fputc('\n', output.file)) {
+    for (int t = 0; t < 16; t++) {
         fprintf(output.file, "%d", t);
         for (int n = 0; n < 3; n++)
             fprintf(output.file, " %.4f %.4f", cos(t * (double)own[shown[n]]),
                     sin(t * (double)own[shown[n]]));
+        fputc('\n', output.file);
     }
     output_close(&output);
     output =
@@ -439,9 +440,10 @@ static void scaling(const char *data) {
     if (!data) return;
     Output output = data_open(data, "05_scaling",
                               "pair; stretched by: linear, dynamic, yarn, llama3 8, llama3 32");
-    for (int i = 0; i < PAIRS; i++, fputc('\n', output.file)) {
+    for (int i = 0; i < PAIRS; i++) {
         fprintf(output.file, "%d", i);
         for (int r = 0; r < RECIPES; r++) fprintf(output.file, " %.5g", stretch[i][r]);
+        fputc('\n', output.file);
     }
     output_close(&output);
 }
@@ -546,10 +548,11 @@ static void extrapolation(const char *data) {
     if (!data) return;
     Output output = data_open(data, "05_decay",
                               "distance; least and greatest score near it: plain; scaled by 8");
-    for (int d = 0; d < ALL; d += BUCKET, fputc('\n', output.file)) {
+    for (int d = 0; d < ALL; d += BUCKET) {
         fprintf(output.file, "%d", d + BUCKET / 2);
         write_range(output.file, plain + d);
         write_range(output.file, scaled + d);
+        fputc('\n', output.file);
     }
     output_close(&output);
 }

@@ -203,7 +203,7 @@ static void ten_ways(void) {
 
 /* ---- what it saves in seconds */
 
-static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
+static double processor_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 /* A text of any length: the hidden states of ours, again and again, with one layer's projections
  * and attention. Its last tokens are generated one by one. */
@@ -216,7 +216,7 @@ static double tokens_per_second(int T, bool with_cache) {
     float(*out)[H][D] = xmalloc((size_t)T * sizeof *out);
     for (int t = 0; t < T; t++) memcpy(x[t], normed[t % s.T], sizeof *x);
     KVCache cache = kv_cache_new(T, KV, D);
-    double start = seconds();
+    double start = processor_seconds();
     for (int length = T - NEW; length <= T; length++) {
         if (!with_cache) cache.length = 0;
         int first = cache.length, n = length - first;
@@ -225,9 +225,9 @@ static double tokens_per_second(int T, bool with_cache) {
         linear(n, C, KV * D, (void *)v, (void *)(x + first), (void *)w_v, NULL);
         cached_attention(T, first, n, H, KV, D, out, (void *)cache.k, (void *)cache.v, q, k, v);
         cache.length = length;
-        if (length == T - NEW) start = seconds(); /* the prompt is processed: generation begins */
+        if (length == T - NEW) start = processor_seconds(); /* the prompt is processed: generation begins */
     }
-    double elapsed = seconds() - start;
+    double elapsed = processor_seconds() - start;
     kv_cache_free(&cache);
     free(x);
     free(q);

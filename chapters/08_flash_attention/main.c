@@ -181,7 +181,7 @@ static void all_heads(const Sentence *s) {
 
 /* ---- memory and time, beside chapter 6's attention */
 
-static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
+static double processor_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 typedef void Attention(int T, int S, int H, int KV, int D, float out[restrict T][H][D],
                        const float q[T][H][D], const float k[S][KV][D], const float v[S][KV][D]);
@@ -196,9 +196,9 @@ static double tokens_per_second(int T, Attention *attention) {
     random_fill(&random, (size_t)T * H * D, **q);
     random_fill(&random, (size_t)T * KV * D, **k);
     random_fill(&random, (size_t)T * KV * D, **v);
-    double start = seconds();
+    double start = processor_seconds();
     attention(T, T, H, KV, D, out, (void *)q, (void *)k, (void *)v);
-    double elapsed = seconds() - start;
+    double elapsed = processor_seconds() - start;
     free(q);
     free(k);
     free(v);
