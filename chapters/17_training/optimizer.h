@@ -55,9 +55,10 @@ bool uses_muon(const Tensor *tensor);
  * configure_optimizers. */
 bool uses_weight_decay(const Tensor *tensor);
 
-/* The norm of all arrays together, n[a] numbers in array a; where it is above max_norm every number
- * is made smaller by the same factor, max_norm / (norm + 1e-6). Gives the norm as it was before.
- * Source: torch.nn.utils.clip_grad_norm_. */
+/* The norm of all arrays together, with n[a] numbers in array a. If max_norm / (norm + 1e-6) is
+ * below 1, every number is multiplied by it. If the norm is NaN, every number becomes NaN, so that
+ * the error is seen; if it is infinite, every finite number becomes 0. Returns the norm before
+ * clipping. Source: torch.nn.utils.clip_grad_norm_. */
 double clip_gradient(int arrays, const size_t n[arrays], float *const gradient[arrays],
                      float max_norm);
 
