@@ -69,13 +69,15 @@ double clip_gradient(int arrays, const size_t n[arrays], float *const gradient[a
                      float max_norm);
 
 /* The learning rate of step 1, 2, … steps: a straight line up to `peak`, which step `warmup` has,
- * then half a cosine down to `lowest`, which step `steps` and every later step has. warmup may be 0. Llama 2: 2000 steps of warm-up, and lowest is peak / 10. Source: torch's LinearLR, then
+ * then half a cosine down to `lowest`, which step `steps` and every later step has. warmup may be
+ * 0. Llama 2: 2000 steps of warm-up, and lowest is peak / 10. Source: torch's LinearLR, then
  * CosineAnnealingLR. */
 float learning_rate(int step, int warmup, int steps, float peak, float lowest);
 
 /* The weight of each micro-batch of a step in the mean loss over all targets: the fraction
  * count_targets(rows, targets[b]) of all, and not 1 / batches. If decoder_backward gets it as
- * dloss, the gradients add up to those of one large batch. All weights are 0 if there are no targets. */
+ * dloss, the gradients add up to those of one large batch. All weights are 0 if there are no
+ * targets. */
 void microbatch_weights(int batches, int rows, float shares[batches],
                         const int targets[batches][rows]);
 
