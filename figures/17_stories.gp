@@ -7,5 +7,5 @@ set ylabel "loss"
 set yrange [0.3:1.1]
 set key top right
 rows = "< sed -n '/^== Loss/,/^$/p' tests/studies/train_small.txt | awk 'NF > 2 && $1 + 0'"
-plot rows using 1:3 with linespoints linetype 1 title "training loss", \
-     rows using 1:5 with linespoints linetype 2 title "validation loss"
+plot rows using 1:2 with linespoints linetype 1 title "training loss", \
+     rows using 1:3 with linespoints linetype 2 title "validation loss"
