@@ -58,7 +58,7 @@ typedef struct {
 } Half;
 
 static Half half_open(void) {
-    const float (*stream)[s.T][s.C] = sentence_tensor(&s, "stream", 3, 2 * s.L + 2, s.T, s.C);
+    const float(*stream)[s.T][s.C] = sentence_tensor(&s, "stream", 3, 2 * s.L + 2, s.T, s.C);
     return (Half){.gate = sentence_weight(&s, "mlp.gate_proj", 2, s.F, s.C),
                   .up = sentence_weight(&s, "mlp.up_proj", 2, s.F, s.C),
                   .down = sentence_weight(&s, "mlp.down_proj", 2, s.C, s.F),
@@ -93,14 +93,14 @@ static void partial_sums_add_up(const Half *h) {
 /* The partial sum that one rank computes for the last token, without the stream. */
 static void rank_partial_sum(const Half *h, int ranks, int rank, float partial[s.C]) {
     int C = s.C, own = s.F / ranks;
-    const float (*normed)[C] = h->normed;
-    float (*gate)[C] = xmalloc((size_t)own * sizeof *gate),
+    const float(*normed)[C] = h->normed;
+    float(*gate)[C] = xmalloc((size_t)own * sizeof *gate),
           (*up)[C] = xmalloc((size_t)own * sizeof *up);
-    float (*down)[own] = xmalloc((size_t)C * sizeof *down), open[1][own], room[1][own];
+    float(*down)[own] = xmalloc((size_t)C * sizeof *down), open[1][own], room[1][own];
     shard_columns(ranks, rank, s.F, C, gate, (void *)h->gate);
     shard_columns(ranks, rank, s.F, C, up, (void *)h->up);
     shard_rows(ranks, rank, C, s.F, down, (void *)h->down);
-    gated_feed_forward(1, C, own, (float (*)[C])partial, normed + s.T - 1, gate, NULL, up, NULL,
+    gated_feed_forward(1, C, own, (float(*)[C])partial, normed + s.T - 1, gate, NULL, up, NULL,
                        down, swiglu, open, room);
     free(gate);
     free(up);

@@ -56,7 +56,7 @@ static void stage(void *context, int stage, int rows, int C, const float dx[rows
     Watcher *w = context;
     const Activations *a = &w->reader->activations;
     int l = stage / 2, L = w->reader->sentence.L;
-    const float (*x)[C] = (void *)(stage % 2 ? a->layers[l].between
+    const float(*x)[C] = (void *)(stage % 2 ? a->layers[l].between
                                    : l < L   ? a->layers[l].x
                                              : a->last);
     for (int t = 0; t < rows; t++)
