@@ -92,7 +92,7 @@ $(NUMBERS): ## build and run one chapter: make 01
 train: $(BUILD)/train $(BUILD)/stories $(BUILD)/curriculum $(BUILD)/model_card ## train a model like the course's own, in an hour
 	@sh common/stories/train.sh $(BUILD)
 
-train-small: $(BUILD)/train $(BUILD)/stories $(BUILD)/llama ## train a smaller model in a minute or two: its loss, its stories
+train-small: $(BUILD)/train $(BUILD)/stories $(BUILD)/llama $(BUILD)/quantize ## train a small model in five minutes: its loss, its stories
 	@sh chapters/17_training/train_small.sh $(BUILD)
 
 clean: ## remove what was built

@@ -1,7 +1,7 @@
-# Columns, then rows: what each of two ranks has of a feed-forward layer, and the one place where they must speak.
+# Column-parallel, then row-parallel: each rank's part of a feed-forward layer, and the one exchange.
 height = 420
 load "figures/style.gp"
-eval sheet("Columns of the first matrices, rows of the last: only shares cross the network")
+eval sheet("Columns of the first matrices, rows of the last: only partial sums cross the network")
 C = 56; F = 120; bar = 18
 array colour[2] = [blue, vermillion]
 array middle[2] = [268, 118]
@@ -27,12 +27,12 @@ do for [r = 1:2] {
 name(at, text) = sprintf("set label '%s' at %g, 366 center front font ',15'", text, at)
 eval name(x + C / 2, "x")
 eval name(first + F / 2, "gate and up:\ncolumns")
-eval name(hidden + F / 2, "hidden\nfeatures")
+eval name(hidden + F / 2, "hidden\nunits")
 eval name(second + C / 2, "down:\nrows")
-eval name(share + C / 2, "share")
+eval name(share + C / 2, "partial\nsum")
 eval name((share + C + sum) / 2, "over the\nnetwork")
 eval name(sum + C / 2, "sum")
 set arrow from x, 193 to share + C, 193 nohead linecolor rgb grey linewidth 1.2 dashtype 2
-set label "nothing goes across" at hidden + F / 2, 203 center front textcolor rgb grey font ",14"
-set label "coloured: what the rank has; pale: what it does without" at hidden + F / 2, 22 center front textcolor rgb grey font ",14"
+set label "nothing is exchanged here" at hidden + F / 2, 203 center front textcolor rgb grey font ",14"
+set label "coloured: the part of this rank; pale: the parts of the other rank" at hidden + F / 2, 22 center front textcolor rgb grey font ",14"
 plot NaN

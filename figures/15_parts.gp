@@ -1,7 +1,7 @@
-# What each of three ranks holds of the course's own model, as the program cuts it.
+# The part of the course's own model that each of three ranks holds.
 height = 430
 load "figures/style.gp"
-eval sheet("Each of three ranks holds a third; only rank 1 needs both key/value heads")
+eval sheet("Each of three ranks holds a third; only rank 1 needs both key-value heads")
 file = data."/15_parts.dat"
 H = 6; KV = 2; F = 512; V = 1024
 # Where a rank's part of `whole` begins and ends: two columns, in percent.
@@ -33,7 +33,7 @@ do for [rank = 0:2] {
     eval part(74, rank, 8, V)
 }
 set label sprintf("%d query heads", H) at 165, top right front textcolor rgb blue
-set label sprintf("%d key/value heads", KV) at 165, shared right front textcolor rgb vermillion
-set label sprintf("%d hidden features", F) at 165, 151 right front textcolor rgb green
+set label sprintf("%d key-value heads", KV) at 165, shared right front textcolor rgb vermillion
+set label sprintf("%d hidden units", F) at 165, 151 right front textcolor rgb green
 set label sprintf("%d tokens", V) at 165, 81 right front textcolor rgb green
 plot NaN

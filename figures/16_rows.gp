@@ -1,7 +1,7 @@
-# Whose rows would have to change, for the answer to be Mia: the gradient of that answer's loss, at every stage of the stream.
+# The gradient of the loss for the answer Mia, with respect to every hidden state at every stage of the residual stream.
 height = 460
 load "figures/style.gp"
-set title "What would make the answer Mia? From the last token back to the rows that it looked at"
+set title "Hidden states that decide the answer: from the last token back to those it attends to"
 unset border; unset grid; unset key
 set tics scale 0
 set xrange [-0.5:28.5]
@@ -11,7 +11,7 @@ set ytics ("embedding" 0, "layer 0 attention" 1, "layer 0 feed-forward" 2, "laye
 set lmargin 18
 set xtics rotate by 60 right font ",14"
 set palette defined (0 "#ffffff", 0.35 "#f6c9a0", 1 "#D55E00")
-set cblabel "change of the loss for 1 % of a row"
+set cblabel "largest change of the loss for a change of 1 %"
 set style fill solid border linecolor rgb "#ffffff"
 set bmargin 3.5
 file = data . "/16_rows.dat"

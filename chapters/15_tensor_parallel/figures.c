@@ -34,7 +34,7 @@ static void parts(const char *data) {
     output_close(&output);
 }
 
-/* Machines of today, roundly: 60 GB of weights a second are a desktop's two channels of DDR5. */
+/* Typical machines of today: 60 GB per second are two channels of DDR5 memory. */
 enum { NETWORKS = 4 };
 static const struct {
     const char *name;
@@ -52,10 +52,10 @@ static double weight_bytes(const Config *c) {
            (double)(config_parameters(c) - (c->tie_word_embeddings ? 0 : (int64_t)c->V * c->C));
 }
 
-static void on_paper(void) {
-    section("On paper");
+static void tokens_per_second(void) {
+    section("Tokens per second by the formula");
     Table table = {0};
-    table_row(&table, "tokens a second, in BF16|machines|GB each|%s|%s|%s|%s|pipeline",
+    table_row(&table, "model in BF16|machines|GB per machine|%s|%s|%s|%s|pipeline",
               networks[0].name, networks[1].name, networks[2].name, networks[3].name);
     for (int m = 0; m < 3; m++)
         for (int n = 2; n <= 16; n *= 2) {
@@ -70,11 +70,11 @@ static void on_paper(void) {
     table_print(&table, stdout);
 }
 
-/* A prompt of 512 tokens has 512 times the bytes, and the same number of sums. */
-static void of_a_prompt(void) {
-    section("A prompt of 512 tokens");
+/* A prompt of 512 tokens has 512 times the bytes, and the same number of all-reduces. */
+static void prefill_seconds(void) {
+    section("Prefill of 512 tokens");
     Table table = {0};
-    table_row(&table, "seconds for the sums, 4 machines|%s|%s|%s|%s", networks[0].name,
+    table_row(&table, "seconds for the all-reduces, 4 machines|%s|%s|%s|%s", networks[0].name,
               networks[1].name, networks[2].name, networks[3].name);
     for (int m = 0; m < 3; m++) {
         Config c = config_preset(models[m]);
@@ -87,9 +87,9 @@ static void of_a_prompt(void) {
 
 /* The speed-up over one machine that could hold the model: a small one in 4.5 bits, and the
  * largest. Each machine has at least one query head. */
-static void where_it_pays(const char *data) {
-    Output output = data_open(data, "15_pays",
-                              "machines; times as fast, for each network; a block for each model");
+static void draw_speedup(const char *data) {
+    Output output =
+        data_open(data, "15_pays", "machines; speedup on each network; a block for each model");
     static const struct {
         const char *name;
         double share;
@@ -116,11 +116,11 @@ static void where_it_pays(const char *data) {
 int main(int argc, char **argv) {
     const char *data = chapter_options(
         argc, argv,
-        "What the figures of chapter 15 draw, and where several machines pay, on paper.");
-    on_paper();
-    of_a_prompt();
+        "The data of chapter 15's figures, and the speed of several machines by the formula.");
+    tokens_per_second();
+    prefill_seconds();
     if (!data) return 0;
     parts(data);
-    where_it_pays(data);
+    draw_speedup(data);
     return 0;
 }

@@ -10,9 +10,9 @@
 /* A shard's model is its first member. */
 static const Shard *shard_of(const Decoder *d) { return (const Shard *)(const void *)d->model; }
 
-/* ------------------------------------------------------------------ the stream */
+/* ------------------------------------------------------------------ the residual stream */
 
-/* The rank that has a token's row gives it, and all others give zeros. */
+/* The rank that holds a token's embedding returns it; all other ranks return zeros. */
 static void embed(const Shard *shard, int T, int C, float x[T][C], const int ids[T]) {
     for (int t = 0; t < T; t++) {
         int row = ids[t] - shard->tokens.first;
@@ -63,7 +63,7 @@ Decoder parallel_decoder(const Shard *shard, const Kernels *kernels, int capacit
 
 /* ------------------------------------------------------------------ the logits */
 
-/* This rank's tokens' alone. */
+/* The logits of this rank's tokens. */
 static float *own_logits(const Shard *shard, const Kernels *kernels, int C, const float last[C]) {
     int V = shard->tokens.count;
     float *logits = xmalloc((size_t)V * sizeof *logits);

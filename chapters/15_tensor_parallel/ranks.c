@@ -4,27 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef WITH_MPI /* one rank, which does all the work */
-
-Ranks ranks_open(void) {
-    if (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE"))
-        fail("this program was built without MPI: apt install libopenmpi-dev openmpi-bin, and make "
-             "again");
-    return (Ranks){1, 0, 1};
-}
-
-void ranks_close(void) {}
-void ranks_ordered_begin(void) {}
-void ranks_ordered_end(void) {}
-void all_reduce_sum(size_t n, float x[n]) { (void)x; }
-void gather_ranks(size_t bytes, const void *own, void *all) { memcpy(all, own, bytes); }
-void gather_floats(const int n[], const float own[], float all[]) {
-    memcpy(all, own, (size_t)n[0] * sizeof *all);
-}
-void broadcast_bytes(size_t bytes, void *data) { (void)bytes, (void)data; }
-Sent sent_so_far(void) { return (Sent){0}; }
-
-#else
+#ifdef WITH_MPI
 
 #include "15_tensor_parallel/shard.h"
 #include "common/output.h"
@@ -195,12 +175,12 @@ static void end_messages(Requests *u) {
     free(u->requests);
 }
 
-/* ------------------------------------------------------------------ the sum */
+/* ------------------------------------------------------------------ all-reduce */
 
-/* The slice of x that rank r adds up for all. */
+/* The slice of x that rank r adds up for all ranks. */
 static ShardRange slice(size_t n, int r) { return shard_range(whole(n), ranks.count, r); }
 
-/* The same slice of every rank's x, one behind the other. */
+/* Memory for every rank's copy of one slice of n numbers. */
 static float *slices_of_all(size_t n) {
     size_t needed = n * (size_t)ranks.count;
     if (needed > room_size) room = xrealloc(room, (room_size = needed) * sizeof *room);
@@ -209,32 +189,38 @@ static float *slices_of_all(size_t n) {
 
 void all_reduce_sum(size_t n, float x[n]) {
     if (ranks.count == 1) return;
+    MPI_Request *requests = xmalloc(2 * (size_t)ranks.count * sizeof *requests);
     ShardRange own = slice(n, ranks.rank);
     size_t width = (size_t)own.count;
-    float *slices = slices_of_all(width);
-    Requests messages = some_messages(2 * ranks.count);
+    float *mine = x + own.first, *slices = slices_of_all(width);
+    int count = 0;
+
+    /* Reduce-scatter: each rank receives all copies of its own slice, and adds them up. */
     for (int r = 0; r < ranks.count; r++) {
         if (r == ranks.rank) continue;
         ShardRange theirs = slice(n, r);
-        receive(&messages, r, width, MPI_FLOAT, slices + (size_t)r * width);
-        send(&messages, r, (size_t)theirs.count, MPI_FLOAT, x + theirs.first);
+        MPI_Irecv(slices + (size_t)r * width, own.count, MPI_FLOAT, r, 0, MPI_COMM_WORLD,
+                  &requests[count++]);
+        MPI_Isend(x + theirs.first, theirs.count, MPI_FLOAT, r, 0, MPI_COMM_WORLD,
+                  &requests[count++]);
     }
-    for (size_t i = 0; i < width; i++)
-        slices[(size_t)ranks.rank * width + i] = x[(size_t)own.first + i];
-    wait_all(&messages);
-
-    for (size_t i = 0; i < width; i++) x[(size_t)own.first + i] = slices[i];
+    memcpy(slices + (size_t)ranks.rank * width, mine, width * sizeof *mine);
+    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+    memcpy(mine, slices, width * sizeof *mine);
     for (int r = 1; r < ranks.count; r++)
-        for (size_t i = 0; i < width; i++)
-            x[(size_t)own.first + i] += slices[(size_t)r * width + i];
+        for (size_t i = 0; i < width; i++) mine[i] += slices[(size_t)r * width + i];
 
+    /* All-gather: each rank sends the sum of its slice to all others. */
+    count = 0;
     for (int r = 0; r < ranks.count; r++) {
         if (r == ranks.rank) continue;
         ShardRange theirs = slice(n, r);
-        receive(&messages, r, (size_t)theirs.count, MPI_FLOAT, x + theirs.first);
-        send(&messages, r, width, MPI_FLOAT, x + own.first);
+        MPI_Irecv(x + theirs.first, theirs.count, MPI_FLOAT, r, 0, MPI_COMM_WORLD,
+                  &requests[count++]);
+        MPI_Isend(mine, own.count, MPI_FLOAT, r, 0, MPI_COMM_WORLD, &requests[count++]);
     }
-    end_messages(&messages);
+    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+    free(requests);
 }
 
 /* ------------------------------------------------------------------ to rank 0 and from it */
@@ -300,5 +286,25 @@ int MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int tag, M
 }
 
 Sent sent_so_far(void) { return sent; }
+
+#else /* without MPI: one rank, which does all the work */
+
+Ranks ranks_open(void) {
+    if (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE"))
+        fail("this program was built without MPI: apt install libopenmpi-dev openmpi-bin, and make "
+             "again");
+    return (Ranks){1, 0, 1};
+}
+
+void ranks_close(void) {}
+void ranks_ordered_begin(void) {}
+void ranks_ordered_end(void) {}
+void all_reduce_sum(size_t n, float x[n]) { (void)x; }
+void gather_ranks(size_t bytes, const void *own, void *all) { memcpy(all, own, bytes); }
+void gather_floats(const int n[], const float own[], float all[]) {
+    memcpy(all, own, (size_t)n[0] * sizeof *all);
+}
+void broadcast_bytes(size_t bytes, void *data) { (void)bytes, (void)data; }
+Sent sent_so_far(void) { return (Sent){0}; }
 
 #endif

@@ -51,8 +51,7 @@ int vocab_parallel_argmax(int ranks, int V, const float largest[ranks], const in
     return shard_range(V, ranks, best).first + place[best];
 }
 
-/* One rank's share of the sum: its columns of gate and up, its rows of down, and nothing of the
- * others'. */
+/* One rank's partial sum, from its columns of gate and up and its rows of down. */
 static void rank_feed_forward(int ranks, int rank, int T, int C, int F, float delta[restrict T][C],
                               const float normed[T][C], const float gate[F][C],
                               const float up[F][C], const float down[C][F]) {

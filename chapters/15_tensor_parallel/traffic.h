@@ -1,4 +1,4 @@
-/* Chapter 15: what a token costs on several machines, on paper. */
+/* Chapter 15: messages, bytes and seconds per token on several machines, by formulas. */
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
 
@@ -13,18 +13,19 @@ Traffic traffic_of_token(const Config *whole, int ranks);
 
 /* A machine and the network between two of them. */
 typedef struct {
-    double memory;  /* bytes a second that it reads of its weights */
-    double network; /* bytes a second */
-    double latency; /* seconds until the first byte of a message is there */
+    double memory;  /* bytes of weights per second */
+    double network; /* bytes per second */
+    double latency; /* seconds until the first byte of a message arrives */
 } Machine;
 
-/* Seconds for a token, and for the sums of a prompt of T. Each rank reads its share of the weights;
- * a sum is two steps, in each of which a rank sends (ranks - 1) / ranks of a stream's row. */
+/* Seconds for a token, and for the all-reduces of a prompt of T tokens. Each rank reads its part of
+ * the weights. An all-reduce has two rounds, in each of which a rank sends (ranks - 1) / ranks of a
+ * hidden state. */
 double token_seconds(const Config *whole, double weight_bytes, int ranks, Machine machine);
 double sums_seconds(const Config *whole, int T, int ranks, Machine machine);
 
-/* Pipeline parallelism: each rank has some of the layers whole, and hands the stream on to the
- * next. */
+/* Pipeline parallelism: each rank has some whole layers, and sends the residual stream to the next
+ * rank. */
 double pipeline_seconds(const Config *whole, double weight_bytes, int ranks, Machine machine);
 
 #endif

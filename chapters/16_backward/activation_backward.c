@@ -1,9 +1,7 @@
 #include "16_backward/backward.h"
 #include "common/numbers.h"
 
-enum {
-    BLOCK = 256
-}; /* numbers whose activations are kept at a time, so that no memory is asked for */
+enum { BLOCK = 256 }; /* numbers at a time, so that no memory must be allocated */
 
 void activation_backward(int n, float dx[restrict n], const float dy[n], const float x[n],
                          Activation *derivative) {
@@ -15,8 +13,8 @@ void activation_backward(int n, float dx[restrict n], const float dy[n], const f
     }
 }
 
-/* A product has two factors: to each comes what came in, times the other. The gate's goes on
- * through its activation. */
+/* The product rule: each factor receives the gradient of the product, times the other factor. For
+ * the gate, it is also multiplied by the slope of the activation. */
 static void gated_backward(int n, float dgate[restrict n], float dup[restrict n],
                            const float dout[n], const float gate[n], const float up[n],
                            Activation *activation, Activation *derivative) {

@@ -1,14 +1,13 @@
-/* Chapter 16: backward. Of every operation of a Llama: how much does the loss change when one of
- * its inputs does?
+/* Chapter 16: the backward pass of every operation of a Llama model.
  *
- * dy is the gradient of what the operation gave, as it comes in from above: dy[r][o] says how much
- * the loss grows when y[r][o] does. From it and from what the forward pass was given each kernel
- * computes the gradients of the operation's inputs and weights, which have their names and shapes:
- * dx of x, dweight of weight.
+ * dy is the gradient of the loss with respect to the output y of an operation. From dy and from the
+ * inputs of the forward pass each kernel computes the gradients of the operation's inputs and
+ * weights, which have the same shapes: dx of x, dweight of weight.
  *
- * They are *added* to what is there (+=), as autograd does: a number that is used twice, such as a
- * tied embedding or a row of the residual stream, gets the sum of both. Whoever begins sets them to
- * 0. No gradient may overlap an input. Sums are double, and rounded once. */
+ * Gradients are *added* to the numbers that are already there (+=), as autograd does: a number that
+ * is used twice, such as a tied embedding or a hidden state of the residual stream, gets the sum of
+ * both. The caller sets them to 0 first. No gradient may overlap an input. Sums are computed in
+ * double and rounded once. */
 #ifndef BACKWARD_H
 #define BACKWARD_H
 
@@ -19,7 +18,7 @@
 /* --------------------------------------------------- linear_backward.c: linear layer, embedding */
 
 /* y = x weight^T + bias. dx += dy weight, dweight += dy^T x, dbias += the sum of dy's rows.
- * Each of the three may be NULL: it is not wanted. Source: torch.nn.Linear under autograd. */
+ * Each of the three may be NULL, if it is not wanted. Source: torch.nn.Linear under autograd. */
 void linear_backward(int rows, int in, int out, float dx[restrict rows][in],
                      float dweight[restrict out][in], float *dbias, const float dy[rows][out],
                      const float x[rows][in], const float weight[out][in]);
@@ -28,7 +27,7 @@ void linear_backward(int rows, int in, int out, float dx[restrict rows][in],
 void bias_backward(int rows, int out, float dbias[restrict out], const float dy[rows][out]);
 
 /* The embedding gives each token its row of a table: x[t] = table[ids[t]]. dtable[ids[t]] += dx[t]:
- * the row of a token that is in the text twice gets both. An id that is not in the vocabulary is
+ * the row of a token that occurs twice gets the sum of both. An id that is not in the vocabulary is
  * refused by fail(). Source: torch.nn.Embedding under autograd. */
 void embedding_backward(int T, int V, int C, float dtable[restrict V][C], const float dx[T][C],
                         const int ids[T]);
@@ -88,44 +87,45 @@ void rope_half_split_backward(int T, int H, int D, float dx[restrict T][H][D],
                               const float dout[T][H][D], const float cosine[T][D / 2],
                               const float sine[T][D / 2]); /* pairs (i, i + D/2) */
 
-/* p = softmax(x), over each row. dx += p (dp - the sum of p dp): what all are pushed alike does
- * nothing, since p adds up to 1. Source: torch.softmax under autograd. */
+/* p = softmax(x), over each row. dx += p (dp - the sum of p dp): an equal dp for all has no effect,
+ * because p sums to 1. Source: torch.softmax under autograd. */
 void softmax_backward(int rows, int n, float dx[restrict rows][n], const float dp[rows][n],
                       const float p[rows][n]);
 
 /* Chapter 6's attention: dk and dv of a key/value head are the sums over the query heads that read
- * it. H is a multiple of KV, or fail() says so. The plain way, one row of scores at a time. Source:
- * scaled_dot_product_attention(is_causal=True, enable_gqa=True) under autograd. */
+ * it. H is a multiple of KV, or fail() says so. This version keeps one row of scores at a time.
+ * Source: scaled_dot_product_attention(is_causal=True, enable_gqa=True) under autograd. */
 void grouped_query_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D],
                                       float dk[restrict T][KV][D], float dv[restrict T][KV][D],
                                       const float dout[T][H][D], const float q[T][H][D],
                                       const float k[T][KV][D], const float v[T][KV][D]);
 
-/* flash_attention for a text read whole, which also keeps log_sum[t][h], the logarithm of the sum
- * of e^score over the keys that query t sees: all that is needed to compute any weight again, as
- * e^(score - log_sum). */
+/* flash_attention for a whole text, which also stores lse[t][h], the logarithm of the sum of
+ * e^score over the keys that query t attends to. With it, any attention weight can be recomputed
+ * as e^(score - lse). */
 void flash_attention_lse(int T, int H, int KV, int D, float out[restrict T][H][D],
                          float lse[restrict T][H], const float q[T][H][D], const float k[T][KV][D],
                          const float v[T][KV][D]);
 
-/* The gradients of grouped_query_attention_backward, from out and log_sum. The weights are computed
- * again, tile by tile: beside the arrays that are handed in, memory grows with T H, and never with
- * T T. Source: Dao 2023 (FlashAttention-2), algorithm 2. */
+/* The gradients of grouped_query_attention_backward, from out and lse. The attention weights are
+ * recomputed tile by tile: beside the arguments, memory grows with T H, and never with T T. Source:
+ * Dao 2023 (FlashAttention-2), algorithm 2. */
 void flash_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D],
                               float dk[restrict T][KV][D], float dv[restrict T][KV][D],
                               const float dout[T][H][D], const float q[T][H][D],
                               const float k[T][KV][D], const float v[T][KV][D],
                               const float out[T][H][D], const float lse[T][H]);
 
-/* ------------------------------------------------- loss.c: where it begins, and how large it is */
+/* ------------------------------------------------- loss.c: the loss, and the norm of its gradient
+ */
 
-/* The mean over the rows of -log softmax(logits)[target]: how surprised the model is. A row whose
+/* The mean over the rows of -log softmax(logits)[target]: the surprise of the model. A row whose
  * target is negative is ignored, in the sum and in the count; NaN if all are. A target that is not
  * below V is refused by fail(). Source: torch.nn.functional.cross_entropy(ignore_index=-100). */
 double cross_entropy(int rows, int V, const float logits[rows][V], const int targets[rows]);
 
 /* dlogits += dloss / count (softmax(logits) - 1 at the target), where a row is counted; nothing
- * where it is ignored. dloss is 1, or the share that these rows have in a larger mean. A target
+ * where it is ignored. dloss is 1, or the weight of these rows in a larger mean. A target
  * that is not below V is refused by fail(). */
 void cross_entropy_backward(int rows, int V, float dlogits[restrict rows][V],
                             const float logits[rows][V], const int targets[rows], float dloss);

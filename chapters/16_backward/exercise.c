@@ -1,15 +1,15 @@
-/* Chapter 16, your turn: what comes in from above, times what is here.
+/* Chapter 16, your turn: the gradient of the output, times the slope of the operation.
  *
  *     make exercise-16
  *
- * judges each function against PyTorch's autograd, names the mistake if it knows it, and says how
- * far you are. Fill them in from top to bottom. The (void) lines only keep an empty body from
- * warning; they go when you begin. Remember that gradients are added (+=) to what is there. What
- * the functions promise stands in backward.h. */
+ * compares each function with PyTorch's autograd, names the mistake if it is a known one, and
+ * counts the functions that are correct. Work from top to bottom. The (void) lines only prevent
+ * warnings about an empty body; remove them when you begin. Remember that gradients are added (+=)
+ * to the numbers that are already there. backward.h has the contracts. */
 #include "16_backward/backward.h"
 
 /* Task 1. dx is dy times the matrix, dweight[o][i] is column o of dy times column i of x, dbias[o]
- * is the sum of column o of dy. Each may be NULL: it is not wanted. */
+ * is the sum of column o of dy. Each of the three may be NULL, if it is not wanted. */
 void linear_backward(int rows, int in, int out, float dx[restrict rows][in],
                      float dweight[restrict out][in], float *dbias, const float dy[rows][out],
                      const float x[rows][in], const float weight[out][in]) {
@@ -17,8 +17,8 @@ void linear_backward(int rows, int in, int out, float dx[restrict rows][in],
         (void)weight;
 }
 
-/* Task 2. out = silu(gate) up, a product of two. Chapter 2 has silu and silu_derivative, which
- * write arrays: n may be large, so hand them some numbers at a time. */
+/* Task 2. out = silu(gate) up is a product of two factors. Chapter 2 has silu and silu_derivative,
+ * which compute whole arrays. n may be large, so pass them a block of numbers at a time. */
 void swiglu_backward(int n, float dgate[restrict n], float dup[restrict n], const float dout[n],
                      const float gate[n], const float up[n]) {
     (void)n, (void)dgate, (void)dup, (void)dout, (void)gate, (void)up;
@@ -32,13 +32,13 @@ void rms_norm_backward(int rows, int dim, float dx[restrict rows][dim], float dw
     (void)rows, (void)dim, (void)dx, (void)dweight, (void)dy, (void)x, (void)weight, (void)eps;
 }
 
-/* Task 4. Each row by itself: the sum of p dp, and then p (dp - that sum). */
+/* Task 4. For each row, the sum of p dp, and then p (dp - that sum). */
 void softmax_backward(int rows, int n, float dx[restrict rows][n], const float dp[rows][n],
                       const float p[rows][n]) {
     (void)rows, (void)n, (void)dx, (void)dp, (void)p;
 }
 
-/* The challenge, without a hint: many heads, which share keys and values. */
+/* Challenge, without a hint: many query heads, which share keys and values. */
 void grouped_query_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D],
                                       float dk[restrict T][KV][D], float dv[restrict T][KV][D],
                                       const float dout[T][H][D], const float q[T][H][D],

@@ -29,7 +29,8 @@ static void draw_error(const char *data, Fixture *r) {
     int most = fixture_largest_gradient(r);
     float *number = &r->weights.norm[most], was = *number;
     double slope = r->gradients.norm[most];
-    Output file = data_open(data, "16_error", "nudge, error of one-sided nudging, of two-sided");
+    Output file =
+        data_open(data, "16_error", "step h, error of one-sided differences, of two-sided ones");
     for (int n = 0; n <= 48; n++) {
         float h = (float)pow(10, 0.5 - n / 8.0);
         *number = was + h;
@@ -56,8 +57,8 @@ static void stage(void *context, int stage, int rows, int C, const float dx[rows
     const Activations *a = &w->reader->activations;
     int l = stage / 2, L = w->reader->sentence.L;
     const float(*x)[C] = (void *)(stage % 2 ? a->layers[l].between
-                                  : l < L   ? a->layers[l].x
-                                            : a->last);
+                                   : l < L   ? a->layers[l].x
+                                             : a->last);
     for (int t = 0; t < rows; t++)
         fprintf(w->file, "%d %d %.5g %s\n", stage, t, 0.01 * C * rms(C, dx[t]) * rms(C, x[t]),
                 w->reader->sentence.token[t]);
@@ -79,7 +80,7 @@ static void draw_rows(const char *data) {
 static void draw_step(const char *data, Fixture *r) {
     Parameters *w = &r->weights, *g = &r->gradients;
     double loss = fixture_gradients(r), norm = gradient_norm(g->count, g->numbers), taken = 0;
-    Output file = data_open(data, "16_step", "rate, loss, promise");
+    Output file = data_open(data, "16_step", "learning rate, loss, predicted loss");
     for (int n = 0; n <= 60; n++) {
         double rate = 0.0005 * n;
         for (size_t i = 0; i < w->count; i++)
@@ -91,7 +92,7 @@ static void draw_step(const char *data, Fixture *r) {
 }
 
 int main(int argc, char **argv) {
-    const char *data = chapter_options(argc, argv, "What the figures of chapter 16 draw.");
+    const char *data = chapter_options(argc, argv, "The data of chapter 16's figures.");
     if (!data) return 0;
     Fixture reader = fixture_open();
     draw_slope(data, &reader);

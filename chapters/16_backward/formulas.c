@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Each operation makes four numbers of four; dy is what comes in from above. */
+/* Each operation computes four numbers from four; dy is the gradient of its output. */
 static const float x[1][4] = {{1, -1, 3, 5}}, dy[1][4] = {{0, 0, 0, 3}}, weight[4] = {1, 1, 1, 1},
                    up[4] = {2, 1, -1, 3};
 static const float matrix[4][4] = {{1, 0, 2, 0}, {0, 1, 0, 1}, {1, 1, 0, 0}, {2, -1, 1, 1}};
@@ -27,7 +27,7 @@ static void of_layer_norm(float y[1][4], const float from[1][4]) {
 static void of_swiglu(float y[1][4], const float from[1][4]) { swiglu(4, y[0], from[0], up); }
 static void of_softmax(float y[1][4], const float from[1][4]) { softmax(1, 4, y, from); }
 
-/* (f(x + h) - f(x - h)) / 2h, weighted by what comes in from above. */
+/* (f(x + h) - f(x - h)) / 2h, multiplied by the gradient of the output. */
 static double finite_difference(Operation *operation, int i, float h) {
     float more[1][4], less[1][4], y[2][1][4];
     memcpy(more, x, sizeof x);
@@ -45,7 +45,7 @@ static void formula_row(Table *table, const char *name, const float dx[4], Opera
     double d[4];
     for (int i = 0; i < 4; i++) d[i] = finite_difference(operation, i, 0x1p-7f);
     table_row(table, "%s|%.3f|%.3f|%.3f|%.3f", name, dx[0], dx[1], dx[2], dx[3]);
-    table_row(table, "  nudged|%.3f|%.3f|%.3f|%.3f", d[0], d[1], d[2], d[3]);
+    table_row(table, "  finite differences|%.3f|%.3f|%.3f|%.3f", d[0], d[1], d[2], d[3]);
 }
 
 void print_formulas(void) {
@@ -62,7 +62,7 @@ void print_formulas(void) {
     formula_row(&table, "linear", dx[0][0], of_linear);
     formula_row(&table, "RMSNorm", dx[1][0], of_rms_norm);
     formula_row(&table, "LayerNorm", dx[2][0], of_layer_norm);
-    formula_row(&table, "SwiGLU, of the gate", dx[3][0], of_swiglu);
+    formula_row(&table, "SwiGLU, gradient of the gate", dx[3][0], of_swiglu);
     formula_row(&table, "softmax", dx[4][0], of_softmax);
     table_print(&table, stdout);
 }

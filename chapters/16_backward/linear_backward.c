@@ -4,7 +4,7 @@
 
 enum { BLOCK = 512 }; /* columns whose sums are kept at a time */
 
-/* dx += dy weight: every output tells every input that it was made from. */
+/* dx += dy weight: each input was used for every output, so its gradient is a sum over them. */
 static void add_grad_input(int rows, int in, int out, float dx[restrict rows][in],
                            const float dy[rows][out], const float weight[out][in]) {
 #pragma omp parallel for if ((double)rows * in * out > 1e6)
@@ -18,7 +18,7 @@ static void add_grad_input(int rows, int in, int out, float dx[restrict rows][in
         }
 }
 
-/* dweight += dy^T x: a weight served every row, and every row has its say. */
+/* dweight += dy^T x: each weight was used for every row, so its gradient is a sum over the rows. */
 static void add_grad_weight(int rows, int in, int out, float dweight[restrict out][in],
                             const float dy[rows][out], const float x[rows][in]) {
 #pragma omp parallel for if ((double)rows * in * out > 1e6)

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ------------------------------------------------------------------ which rows are counted */
+/* ------------------------------------------------------------------ targets */
 
 size_t count_targets(size_t n, const int targets[n]) {
     size_t count = 0;
@@ -45,7 +45,7 @@ void mean_row_loss_backward(RowLossBackward *row_backward, int rows, int V,
 
 /* ------------------------------------------------------------------ cross entropy */
 
-/* log(sum of e^x): the largest is taken out, and put back, so that no e^x overflows. */
+/* log(sum of e^x): the largest x is subtracted and added again, so that no e^x overflows. */
 static double logsumexp(int V, const float x[V]) {
     float max = -INFINITY;
     for (int v = 0; v < V; v++) max = x[v] > max ? x[v] : max;

@@ -48,8 +48,8 @@ static void add_to_parameters(int rows, int dim, float dweight[restrict dim], fl
 
 static void rms_norm_row(int dim, float dx[restrict dim], const float dy[dim], const float x[dim],
                          const float weight[dim], double scale) {
-    double along = 0; /* mean(n g): how much of the push is along the row itself, and so only
-                         changes its size */
+    double along =
+        0; /* mean(n g): the part of g in the direction of x, which only changes its RMS */
 #pragma omp simd reduction(+ : along)
     for (int i = 0; i < dim; i++) along += x[i] * scale * dy[i] * weight[i];
     along /= dim;
@@ -71,9 +71,7 @@ void rms_norm_backward(int rows, int dim, float dx[restrict rows][dim], float dw
 
 static void layer_norm_row(int dim, float dx[restrict dim], const float dy[dim], const float x[dim],
                            const float weight[dim], Statistics row) {
-    double all = 0,
-           along =
-               0; /* mean(g): the same push for all features is undone by subtracting the mean */
+    double all = 0, along = 0; /* mean(g): an equal change of all features is removed by the mean */
 #pragma omp simd reduction(+ : all, along)
     for (int i = 0; i < dim; i++) {
         double g = (double)dy[i] * weight[i];

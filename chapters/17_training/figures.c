@@ -1,5 +1,5 @@
-/* Writes the data of this chapter's figures: two optimizers on a narrow valley, the learning
- * rate of each step, and the training of a small Llama. */
+/* Writes the data of this chapter's figures: two optimizers in a narrow valley, the learning rate
+ * schedule, the training of a tiny Llama model, and its overfitting. */
 #include "17_training/optimizer.h"
 #include "17_training/small.h"
 #include "common/console.h"
@@ -31,7 +31,7 @@ static void draw_valley(const char *data) {
 
 static void draw_schedule(const char *data) {
     enum { STEPS = 1000, WARMUP = 50 };
-    Output file = data_open(data, "17_schedule", "step, rate as a share of the peak");
+    Output file = data_open(data, "17_schedule", "step, learning rate as a fraction of the peak");
     for (int step = 1; step <= STEPS + 100; step++)
         fprintf(file.file, "%d %.6f\n", step, learning_rate(step, WARMUP, STEPS, 1, 0.1f));
     output_close(&file);
@@ -50,8 +50,44 @@ static void draw_learning(const char *data) {
     tiny_trainer_free(&l);
 }
 
+/* The loss of new texts, and that of a few texts which come again and again. */
+static void overfit(const char *data) {
+    enum { STEPS = 300, BATCHES = 4 };
+    TinyTrainer few = tiny_trainer_new(1), all = tiny_trainer_new(1);
+    Hyperparameters s = llama_settings(STEPS);
+    Random beginning = few.random;
+    double training = 0;
+    Output file = {0};
+    if (data)
+        file = data_open(data, "17_overfitting",
+                         "step, training and validation loss on 64 texts, validation loss on all");
+    section("Overfitting");
+    Table table = {0};
+    table_row(&table, "step|training loss, 64 texts|validation loss|validation loss, new texts in "
+                      "every step");
+    for (int step = 1; step <= STEPS; step++) {
+        if ((step - 1) % BATCHES == 0) {
+            few.random = beginning;
+            training = 0;
+        }
+        training += tiny_trainer_step(&few, &s) / BATCHES;
+        tiny_trainer_step(&all, &s);
+        if (step % 20) continue;
+        double of_few = tiny_trainer_loss(&few, 50), of_all = tiny_trainer_loss(&all, 50);
+        if (data) fprintf(file.file, "%d %.5f %.5f %.5f\n", step, training, of_few, of_all);
+        if (step == 20 || step == 60 || step % 100 == 0)
+            table_row(&table, "%d|%.2f|%.2f|%.2f", step, training, of_few, of_all);
+    }
+    table_print(&table, stdout);
+    if (data) output_close(&file);
+    tiny_trainer_free(&few);
+    tiny_trainer_free(&all);
+}
+
 int main(int argc, char **argv) {
-    const char *data = chapter_options(argc, argv, "What the figures of chapter 17 draw.");
+    const char *data =
+        chapter_options(argc, argv, "The data of chapter 17's figures, and the run that overfits.");
+    overfit(data);
     if (!data) return 0;
     draw_valley(data);
     draw_schedule(data);

@@ -13,8 +13,8 @@ void adamw(size_t n, float weight[restrict n], float m[restrict n], float v[rest
            const float gradient[n], int step, float rate, float beta1, float beta2, float eps,
            float decay) {
     double b1 = beta1, b2 = beta2, kept = 1 - (double)rate * decay;
-    /* m and v begin as 0: after `step` steps the shares of all gradients add up to 1 - beta^step,
-     * and not to 1. */
+    /* m and v begin at 0, so after `step` steps the weights of all gradients in them sum to 1 -
+     * beta^step, and not to 1. */
     double correction1 = 1 / (1 - pow(b1, step)), correction2 = 1 / (1 - pow(b2, step));
     for (size_t i = 0; i < n; i++) {
         double g = gradient[i];
@@ -27,7 +27,7 @@ void adamw(size_t n, float weight[restrict n], float m[restrict n], float v[rest
 
 /* ------------------------------------------------------------------ Muon */
 
-/* Square by square: the first-level cache keeps the lines of both. */
+/* Square by square, so that the lines of both stay in the first-level cache. */
 static void transpose(int rows, int columns, float to[restrict columns][rows],
                       const float from[rows][columns]) {
     enum { SIDE = 16 };
@@ -110,7 +110,7 @@ void muon(int rows, int columns, float weight[restrict rows][columns],
     muon_with(linear, rows, columns, weight, m, gradient, rate, beta, decay);
 }
 
-/* ------------------------------------------------------------------ what each of them is for */
+/* ------------------------------------------------------------------ which tensors */
 
 bool uses_muon(const Tensor *tensor) {
     return tensor->rank == 2 && strncmp(tensor->name, "model.layers.", 13) == 0;
@@ -120,7 +120,7 @@ bool uses_weight_decay(const Tensor *tensor) { return tensor->rank >= 2; }
 
 /* ------------------------------------------------------------------ clipping, rates, shares */
 
-/* A norm of norms: the root of the sum of squares, whatever they were added up in. */
+/* The root of the sum of all squares, array by array. */
 static double global_norm(int arrays, const size_t n[arrays], float *const gradient[arrays]) {
     double squares = 0;
     for (int a = 0; a < arrays; a++) {

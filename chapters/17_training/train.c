@@ -222,6 +222,10 @@ static void train(Run *run, uint64_t fingerprint) {
     if (run->state.step)
         folder_save_model(r->out, &run->state.weights, run->dtype); /* it may be missing */
     report_batch(&report, &run->config, r->batch_size, run->part.count, r->seq_len);
+    if (r->sample_every && run->state.step == 0) {
+        printf("step 0 of %d   random weights\n", r->steps);
+        write_sample(&run->state.weights, run->tokenizer, r->prompt, 120, r->seed);
+    }
     report_waits(&report, run->state.step);
     int64_t before = sent_so_far().bytes;
     while (!signal && run->state.step < r->steps) {
