@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *golden_folder = ROOT "/tests/golden";
+
 /* The case whose name is the first `length` letters of `name`; made if there is none yet. */
 static GoldenCase *case_named(Golden *golden, const char *name, size_t length) {
     for (int c = 0; c < golden->count; c++)
@@ -70,7 +72,7 @@ static void complete_case(const Golden *golden, const char *path, GoldenCase *c)
 
 Golden golden_open(const char *kernel) {
     char path[4096];
-    snprintf(path, sizeof path, "%s/tests/golden/%s.safetensors", ROOT, kernel);
+    snprintf(path, sizeof path, "%s/%s.safetensors", golden_folder, kernel);
     Golden golden = {.kernel = kernel, .file = safetensors_open(path)};
     for (size_t i = 0; i < golden.file.count; i++)
         take_tensor(&golden, path, golden.file.tensors[i]);

@@ -28,7 +28,10 @@ typedef struct {
     SafeTensors file;
 } Golden;
 
-/* Opens ROOT/tests/golden/KERNEL.safetensors, or fail(). */
+/* Where the files are: ROOT/tests/golden, unless a program has them elsewhere. */
+extern const char *golden_folder;
+
+/* Opens KERNEL.safetensors there, or fail(). */
 Golden golden_open(const char *kernel);
 void golden_close(Golden *golden);
 

@@ -1,0 +1,195 @@
+"""The package llama_kernels: every kernel through Python, every stored mistake named, PyTorch's own BF16 and F16 kernels right.
+
+    python tests/kernels/test_python.py BUILD        (needs BUILD/libjudge.so, BUILD/libllama.so and PyTorch)
+
+Run by make notebooks-check.
+"""
+import contextlib
+import importlib.util
+import io
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FOLDER = Path(tempfile.mkdtemp())
+passed = failed = 0
+
+
+def build_package(build):
+    """What setup.py puts into the wheel, without pip."""
+    specification = importlib.util.spec_from_file_location("build_package", ROOT / "notebooks/package.py")
+    package = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(package)
+    shutil.copytree(ROOT / "notebooks/llama_kernels", FOLDER / "llama_kernels", ignore=shutil.ignore_patterns("__pycache__"))
+    package.add_data(build, FOLDER / "llama_kernels")
+    sys.path.insert(0, str(FOLDER))
+
+
+def expect(what, is_so, words=""):
+    global passed, failed
+    if is_so:
+        passed += 1
+    else:
+        failed += 1
+        print(f"WRONG: {what} {words}")
+
+
+def verdict_of(*arguments, **options):
+    try:
+        return verify.check(*arguments, quiet=True, **options)
+    except verify.WrongKernel as wrong:
+        return wrong.verdict
+
+
+def check_own_kernels(bridge):
+    """The course's kernels, called through notebooks/llama_c.py."""
+    for name, kernel in bridge.c.kernels.items():
+        if name not in verify.kernels() or name in bridge.LEFT_OUT:
+            continue
+        names = verify.argument_names(name, verify.all_input_names(Judging(name)))
+        adapter = bridge.ADAPTERS.get(name, kernel)
+        if verify.is_backward(name):
+            adapter = activation_backward(bridge.c) if name == "activation_backward" else kernel
+
+        def function(*values, adapter=adapter, names=names):
+            given = {n: torch.from_numpy(v) if isinstance(v, np.ndarray) else v for n, v in zip(names, values) if v is not None}
+            return adapter(**given)
+        verdict = verdict_of(name, function, torch=False, seed=1)
+        expect(f"{name}, our own", verdict.passes, verdict.report)
+
+
+def activation_backward(c):
+    derivatives = [c.relu_derivative, c.gelu_derivative, c.silu_derivative]
+    return lambda derivative, **rest: c.activation_backward(derivative=derivatives[derivative], **rest)
+
+
+def stored_mistakes(name):
+    """{mistake: {case: what it gives}} of a golden file."""
+    from safetensors import safe_open
+    found = {}
+    with safe_open(ROOT / f"tests/golden/{name}.safetensors", "np" if name not in BF16 else "pt") as file:
+        for key in file.keys():
+            case, role = key.split("/", 1)
+            if role.startswith("wrong/"):
+                value = file.get_tensor(key)
+                found.setdefault(role[6:], {})[case] = np.asarray(value.float() if hasattr(value, "float") else value, np.float32)
+    return found
+
+
+BF16 = ("rms_norm_bf16", "rms_norm_bf16_round_once")
+
+
+def check_mistakes():
+    for name in verify.kernels():
+        for mistake, outputs in stored_mistakes(name).items():
+            judging = Judging(name)
+            for case in range(len(judging)):
+                judging.answer(case, outputs.get(judging.name(case), judging.expected(case)))
+            fails = any(not judging.verdict(case).passes for case in range(len(judging)))
+            found, advice = judging.diagnose()
+            expect(f"{name}: {mistake}", fails and advice, f"is called {found!r}, {advice!r}")
+
+
+def check_short_types(reference):
+    """PyTorch's own kernels pass; zeros, NaN and another pairing of RoPE do not."""
+    for name in reference.FORWARD:
+        names = verify.argument_names(name, verify.all_input_names(Judging(name)))
+
+        def torchs(*values, name=name, names=names):
+            return reference.FORWARD[name](**{n: v for n, v in zip(names, values) if v is not None})
+        for dtype in "bfloat16", "float16":
+            verdict = verdict_of(name, torchs, torch=True, dtype=dtype, seed=1)
+            expect(f"{name} in {dtype}, PyTorch's own", verdict.passes, verdict.report)
+            for words, number in ("zeros", 0.0), ("NaN", float("nan")):
+                verdict = verdict_of(name, lambda *v, n=number: torch.full_like(torchs(*v), n), torch=True, dtype=dtype, seed=1)
+                expect(f"{words} for {name} in {dtype}", not verdict.passes)
+    for name in reference.BACKWARD:
+        if name in ("linear", "rope_half_split", "rope_interleaved"):
+            continue
+        verdict = None
+        with contextlib.suppress(verify.WrongKernel):
+            arguments = verify.argument_names(f"{name}_backward", verify.all_input_names(Judging(f"{name}_backward")))
+            forward = [n for n in arguments if n not in ("dy", "dout")]
+
+            def torchs(*values, name=name, forward=forward):
+                return reference.FORWARD[name](**dict(zip(forward, values)))
+            verdict = verify.check_backward(name, torchs, quiet=True, seed=1) if name != "layer_norm" else True
+        expect(f"{name} under autograd", verdict is not None)
+
+
+def in_bfloat16(x, weight, bias, eps):
+    """RMSNorm whose sum is kept in bfloat16."""
+    total = torch.zeros_like(x[..., 0])
+    for i in range(x.shape[-1]):
+        total = total + x[..., i] * x[..., i]
+    y = x * torch.rsqrt(total / x.shape[-1] + eps)[..., None] * weight
+    return y if bias is None else y + bias
+
+
+def check_words():
+    """What an author is told."""
+    def other_pairs(x, cosine, sine):
+        first, second = x[..., 0::2], x[..., 1::2]
+        cosine, sine = cosine[:, None], sine[:, None]
+        return torch.stack([first * cosine - second * sine, second * cosine + first * sine], -1).flatten(-2)
+    for dtype in "float32", "bfloat16", "float16":
+        expect(f"the other pairing in {dtype}", verdict_of("rope_half_split", other_pairs, dtype=dtype).mistake == "other_pairing")
+    expect("a sum in bfloat16", "sums" in verdict_of("rms_norm", in_bfloat16, dtype="bfloat16").advice)
+    error = None
+    try:
+        verify.check("silu", lambda x: x, quiet=True)
+    except AssertionError as wrong:
+        error = str(wrong)
+    expect("an AssertionError", error and "expected" in error and "x = " in error, error)
+    half = verdict_of("softmax", lambda x: torch.softmax(x.half(), -1).half(), dtype="bfloat16")
+    expect("a result of another type", "returned torch.float16" in half.first_wrong.words)
+    heads = verdict_of("grouped_query_attention", lambda q, k, v: attention(q, k, v), torch=True, layout="BHTD")
+    expect("a batch of two in BHTD", heads.passes, heads.report)
+    first = verdict_of("grouped_query_attention", lambda q, k, v: attention(q[:1], k[:1], v[:1]).expand(q.shape), torch=True, layout="BHTD")
+    expect("the first entry of a batch for all", not first.passes)
+    changed = verdict_of("silu", lambda x: torch.nn.functional.silu(x, inplace=True).clone(), torch=True)
+    expect("an input that is changed", "changed its input" in changed.first_wrong.words, changed.report)
+    claimed = verdict_of("rms_norm", lambda x, w, b, eps: torch.nn.functional.rms_norm(x, w.shape, w, eps) + (0 if b is None else b),
+                         only=lambda case: case.dim % 16 == 0)
+    expect("only=", claimed.passes and "left_over" in claimed.not_claimed, claimed.report)
+
+
+def attention(q, k, v):
+    T, S = q.shape[-2], k.shape[-2]
+    mask = torch.ones(T, S, dtype=torch.bool).tril(S - T)
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+
+
+def check_modules():
+    module = torch.nn.RMSNorm(4)
+    with contextlib.redirect_stdout(io.StringIO()):
+        expect("torch.nn.RMSNorm", verify.check_module("rms_norm", module, weight="weight", eps="eps",
+                                                       only=lambda case: "bias" not in case.inputs and case.dim == 4).passes)
+
+
+def load(name, path):
+    specification = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    build_package(Path(sys.argv[1]).resolve())
+    from llama_kernels import verify  # noqa: E402
+    from llama_kernels.library import Judging  # noqa: E402
+    torch.set_num_threads(2)
+    check_mistakes()
+    check_short_types(load("low_precision", ROOT / "tests/golden/low_precision.py"))
+    check_words()
+    check_modules()
+    check_own_kernels(load("test_llama_c", ROOT / "tests/kernels/test_llama_c.py"))
+    shutil.rmtree(FOLDER)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
