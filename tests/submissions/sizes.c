@@ -9,13 +9,12 @@
 /* rms_norm: random shape x [
  * The squares of a row go to room of 8192 numbers, and the rest is forgotten. */
 void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],
-              const float weight[dim], const float *bias, float eps) {
+              const float weight[dim], float eps) {
     for (int r = 0; r < rows; r++) {
         double sum = 0;
         for (int i = 0; i < dim && i < 8192; i++) sum += (double)x[r][i] * x[r][i];
         for (int i = 0; i < dim; i++)
-            out[r][i] =
-                (float)(x[r][i] / sqrt(sum / dim + eps) * weight[i] + (bias ? bias[i] : 0));
+            out[r][i] = (float)(x[r][i] / sqrt(sum / dim + eps) * weight[i]);
     }
 }
 
