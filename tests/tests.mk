@@ -109,7 +109,7 @@ venv: ## PyTorch and transformers in build/venv, for golden values and notebooks
 	@build/venv/bin/pip install -q -r notebooks/requirements.txt
 torch = $(PYTHON) -c 'import safetensors, torch' 2>/dev/null || { echo "$@: $(PYTHON) has no PyTorch: make venv"; exit 1; }
 
-GOLDEN = golden printing articles 09_decoder 16_gradients 17_run unseen stories sentence unicode_data 10_tokenizer 10_others chat vocabularies 13_gguf
+GOLDEN = golden low_precision printing articles 09_decoder 16_gradients 17_run unseen stories sentence unicode_data 10_tokenizer 10_others chat vocabularies 13_gguf
 golden-update: $(BUILD)/stories ## compute the golden values again
 	@$(torch)
 	@set -e; for script in $(GOLDEN); do $(PYTHON) tests/golden/$$script.py; done
@@ -172,9 +172,9 @@ $(BUILD)/libllama.so: $(LIBRARY) $(wildcard common/*.h chapters/*/*.h) $(BUILD)/
 notebooks: all $(BUILD)/libllama.so ## run the notebooks, and keep their outputs
 	@$(torch)
 	@$(PYTHON) notebooks/execute.py
-notebooks-check: all $(BUILD)/libllama.so ## the notebooks run and show the same; every kernel is called from Python
+notebooks-check: all $(BUILD)/libllama.so $(BUILD)/libjudge.so ## the notebooks run and show the same; kernels from Python, and its judge
 	@$(torch)
-	@sh tests/run.sh "$(PYTHON) tests/kernels/test_llama_c.py" "$(PYTHON) notebooks/execute.py --check"
+	@sh tests/run.sh "$(PYTHON) tests/kernels/test_llama_c.py" "$(PYTHON) tests/kernels/test_python.py $(BUILD)" "$(PYTHON) notebooks/execute.py --check"
 
 run-mpi: $(BUILD)/15_tensor_parallel ## one model in several processes: make run-mpi RANKS=3 MODEL=DIR PROMPT="Once"
 	@$(if $(MPI),,echo "run-mpi: there is no MPI (apt install libopenmpi-dev openmpi-bin | dnf install openmpi-devel)"; exit 1)

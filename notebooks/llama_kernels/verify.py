@@ -79,8 +79,9 @@ def is_backward(kernel):
 def accumulators(kernel):
     """The gradients that a backward kernel adds to, in the contract's order. One whose shape follows from no other array is an input."""
     parameters = CONTRACTS[kernel]["parameters"]
-    known = {size for p in parameters if not p["written"] for size in p["shape"]}
-    return [p["name"] for p in parameters if is_backward(kernel) and p["written"] and p["name"].startswith("d") and known.issuperset(p["shape"])]
+    known = {"1", *(size for p in parameters if not p["written"] for size in p["shape"])}
+    return [p["name"] for p in parameters if is_backward(kernel) and p["written"] and p["type"].startswith("float")
+            and p["name"].startswith("d") and known.issuperset(p["shape"])]
 
 
 def argument_names(kernel, names):

@@ -62,7 +62,7 @@ def swish_gate(unit):
 
 
 FORWARD = {
-    "rms_norm": lambda x, weight, eps, bias=None: F.rms_norm(x, x.shape[-1:], weight, eps) + (0 if bias is None else bias),
+    "rms_norm": lambda x, weight, eps: F.rms_norm(x, x.shape[-1:], weight, eps),
     "layer_norm": lambda x, weight, eps, bias=None: F.layer_norm(x, x.shape[-1:], weight, bias, eps),
     "relu": lambda x: F.relu(x), "sigmoid": lambda x: torch.sigmoid(x), "silu": lambda x: F.silu(x),
     "gelu": lambda x: F.gelu(x), "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),

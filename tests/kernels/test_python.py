@@ -57,10 +57,11 @@ def check_own_kernels(bridge):
         if verify.is_backward(name):
             adapter = activation_backward(bridge.c) if name == "activation_backward" else kernel
 
-        def function(*values, adapter=adapter, names=names):
+        def function(*values, name=name, adapter=adapter, names=names):
             given = {n: torch.from_numpy(v) if isinstance(v, np.ndarray) else v for n, v in zip(names, values) if v is not None}
-            return adapter(**given)
-        verdict = verdict_of(name, function, torch=False, seed=1)
+            result = adapter(**given)
+            return torch.from_numpy(result.view(np.int16)).view(torch.bfloat16) if name in BF16 else result
+        verdict = verdict_of(name, function, torch=name in BF16, seed=1)
         expect(f"{name}, our own", verdict.passes, verdict.report)
 
 
@@ -110,7 +111,8 @@ def check_short_types(reference):
                 verdict = verdict_of(name, lambda *v, n=number: torch.full_like(torchs(*v), n), torch=True, dtype=dtype, seed=1)
                 expect(f"{words} for {name} in {dtype}", not verdict.passes)
     for name in reference.BACKWARD:
-        if name in ("linear", "rope_half_split", "rope_interleaved"):
+        # GELU of PyTorch errs more in its tail than the graph that the golden values come from.
+        if name in ("linear", "rope_half_split", "rope_interleaved", "geglu"):
             continue
         verdict = None
         with contextlib.suppress(verify.WrongKernel):
@@ -123,13 +125,12 @@ def check_short_types(reference):
         expect(f"{name} under autograd", verdict is not None)
 
 
-def in_bfloat16(x, weight, bias, eps):
+def in_bfloat16(x, weight, eps):
     """RMSNorm whose sum is kept in bfloat16."""
     total = torch.zeros_like(x[..., 0])
     for i in range(x.shape[-1]):
         total = total + x[..., i] * x[..., i]
-    y = x * torch.rsqrt(total / x.shape[-1] + eps)[..., None] * weight
-    return y if bias is None else y + bias
+    return x * torch.rsqrt(total / x.shape[-1] + eps)[..., None] * weight
 
 
 def check_words():
@@ -155,7 +156,7 @@ def check_words():
     expect("the first entry of a batch for all", not first.passes)
     changed = verdict_of("silu", lambda x: torch.nn.functional.silu(x, inplace=True).clone(), torch=True)
     expect("an input that is changed", "changed its input" in changed.first_wrong.words, changed.report)
-    claimed = verdict_of("rms_norm", lambda x, w, b, eps: torch.nn.functional.rms_norm(x, w.shape, w, eps) + (0 if b is None else b),
+    claimed = verdict_of("rms_norm", lambda x, w, eps: torch.nn.functional.rms_norm(x, w.shape, w, eps),
                          only=lambda case: case.dim % 16 == 0)
     expect("only=", claimed.passes and "left_over" in claimed.not_claimed, claimed.report)
 
@@ -170,7 +171,7 @@ def check_modules():
     module = torch.nn.RMSNorm(4)
     with contextlib.redirect_stdout(io.StringIO()):
         expect("torch.nn.RMSNorm", verify.check_module("rms_norm", module, weight="weight", eps="eps",
-                                                       only=lambda case: "bias" not in case.inputs and case.dim == 4).passes)
+                                                       only=lambda case: case.dim == 4).passes)
 
 
 def load(name, path):
