@@ -96,7 +96,7 @@ EQUIVALENT = {
     **{(BACKWARD[3], f"for (int t = 0; t < T; t++) m[{at}] = -INFINITY, l[t] = 0;"): "where nothing overflows, any maximum will do"
        for at in ("0", "t ? t - 1 : 0")},
     **{(BACKWARD[3], line): "the first tile multiplies what was there by 0" for line in (
-        "for (int t = 0; t < T; t++) m[t] = -INFINITY, l[0] = 0;", "for (int t = 0; t < T; t++) m[t] = -INFINITY, l[t ? t - 1 : 0] = 0;",
+        "l[0] = 0;", "l[t ? t - 1 : 0] = 0;",
         "memset(O, 0, (size_t)T / sizeof *O);")},
     (BACKWARD[3], "for (int s = 0; s <= T; s += TILE) {"): EMPTY,
     ("chapters/16_backward/loss.c", "for (int v = 0; v < V; v++) max = x[v] >= max ? x[v] : max;"): EITHER,
@@ -129,7 +129,7 @@ EQUIVALENT = {
     (NORMS, "for (int i = 0; i < dim; i++) squares += (x[r][i] - mean) * (x[r][i] + mean);"): SAME_SUM,
     (NORMS, "for (int r = 0; r < rows; r++) squares += (x[r][i] + mean) * (x[r][i] - mean);"): SAME_SUM,
     (NORMS, "for (int r = 0; r < rows; r++) squares += (x[r][i] - mean) * (x[r][i] + mean);"): SAME_SUM,
-    (ACTIVATION, "for (int i = 0; i < n; i++) out[i] = x[i] < 0 ? 0 : x[i]; /* not x > 0 ? x : 0, which would swallow NaN */"):
+    (ACTIVATION, "out[i] = x[i] < 0 ? 0 : x[i]; /* not x > 0 ? x : 0, which would swallow NaN */"):
         "at x = 0 both answers are 0",
     (FEED_FORWARD, "for (int start = 0; start <= n; start += BLOCK) {"): "one more block, of no elements",
     (SCALING, "if (wavelength >= (float)(context / p->low_freq_factor)) return frequency / (float)p->factor;"):
@@ -146,22 +146,22 @@ EQUIVALENT = {
         "the first value is turned too, and then copied over",
     (ATTENTION, "for (int t = 0; t <= T; t++)"): "one more query, that sees all keys: nothing of it is masked",
     (ATTENTION, "for (int t = 0; t < T - 1; t++)"): "the last query sees all keys: nothing of it is masked",
-    (ATTENTION, "for (int i = 0; i < n; i++) max = x[r][i] >= max ? x[r][i] : max; /* passes over a NaN, */"): EITHER,
+    (ATTENTION, "for (int i = 0; i < n; i++) max = x[r][i] >= max ? x[r][i] : max;"): EITHER,
     (PLAIN_FLASH, "double score[keys ? keys - 1 : 0], before = *m;"): OVERRUN,
     (PLAIN_FLASH, "double m[rows ? rows - 1 : 0], l[rows], O[rows][D];"): OVERRUN,
     (PLAIN_FLASH, "l[r ? r - 1 : 0] = 0;"): "the first tile multiplies what was there by 0",
     (PLAIN_FLASH, "l[0] = 0;"): "the first tile multiplies what was there by 0, if it was a number",
     (PLAIN_FLASH, "memset(O[r ? r - 1 : 0], 0, sizeof O[r]);"): "the first tile multiplies what was there by 0, if it was a number",
     (PLAIN_FLASH, "for (int s = 0; s <= end; s += Bc) {"): "one more tile, of no keys",
-    (PLAIN_FLASH, "if (seen >= 0) online_softmax_tile(min_int(seen, keys), D, &m[r], &l[r], O[r], q[r][h], K, V);"):
+    (PLAIN_FLASH, "if (seen >= 0)"):
         "a tile of which nothing is seen changes nothing",
-    (PLAIN_FLASH, "for (int t = 0; t <= T; t += Br) attend_block(min_int(Br, T - t), S - T + t, h, H, KV, D, out + t, q + t, k, v);"):
+    (PLAIN_FLASH, "for (int t = 0; t <= T; t += Br)"):
         "one more block, of no queries",
     (FLASH, "for (int s0 = 0; s0 <= end; s0 += KEYS) {"): "one more tile, of no keys",
     **{(FLASH, f"if (s0 + KEYS {of} set->last[0]) mask({queries}, score, s0, set->last);"): UNMASKED
        for queries in ("WIDE", "queries") for of in ("- 1 >=", "+ 1 >")},
     (FLASH, "float *room = xmalloc((3 + 1) * numbers * sizeof *room);"): ROOMY,
-    (FLASH, "memset(to_k, 0, KEYS * sizeof *to_k), memset(to_v, 0, KEYS / sizeof *to_v);"):
+    (FLASH, "memset(to_v, 0, KEYS / sizeof *to_v);"):
         "what was there weighs 0, and is a number here; make verify, which puts NaNs there, catches it",
     **{(FLASH, f"const float(*keys)[KEYS] = (const void *)tile->k.first, (*values)[{width}] = (const void *)tile->v.first;"):
            "of the values the first row alone is named" for width in ("0", "width ? width - 1 : 0")},
@@ -195,10 +195,10 @@ EQUIVALENT = {
            "behind the others stands the last, and if it is before this child, its place is here"
        for there in ("child - 1 <", "child + 1 <=", "child <")},
     (BPE, "if (left < 0 || symbols[left].next <= 0) return;"): "the first symbol is nobody's next",
-    (BPE, "return left->length == 0 || left->next <= 0 || left->length + symbols[left->next].length != candidate->length;"):
+    (BPE, "return left->length == 0 || left->next <= 0 ||"):
         "the first symbol is nobody's next",
     **{(BPE, f"if (left < 0 || symbols[{which}].next < 0) return;"): OVERRUN for which in ("0", "left ? left - 1 : 0")},
-    (BPE, "for (int i = 0; i < count; i++) symbols[i].previous = i - 1, symbols[i].next = i + 1 < count ? i + 1 : -(1 + 1);"):
+    (BPE, "symbols[i].next = i + 1 < count ? i + 1 : -(1 + 1);"):
         "any negative number is an end",
     (BPE, "while (heap.count >= 0) {"): "one more candidate, from the empty heap, is the last again, and stale",
     (BPE, "for (int i = 0; i < count - 1; i++) push_pair(&heap, vocabulary, text, symbols, i);"): "the last symbol has no neighbour to merge with",
@@ -217,7 +217,7 @@ EQUIVALENT = {
     **{(SAMPLING, f"if (exp((double)logits[v] - most){more} >= least) candidates[count++] = (Candidate){{logits[v], v}};"):
            "more candidates, of which none is kept" for more in ("", " * sum")},
     (SAMPLING, "for (int i = 0; i <= count && (i == 0 || before < p); i++) {"): OVERRUN,
-    (QUANTIZATION, "for (int j = 0; j < BLOCK; j++) most = (bits[j] & INT32_MAX) >= most ? bits[j] & INT32_MAX : most;"): EITHER,
+    (QUANTIZATION, "most = (bits[j] & INT32_MAX) >= most ? bits[j] & INT32_MAX : most;"): EITHER,
     (QUANTIZATION, "for (int i = 1; i < n; i += BLOCK, w++, a++) {"): BLOCKS,
     (QUANTIZATION, "levels[j] = (int8_t)(x[j] <= 0 ? -magnitude : magnitude);"): "the magnitude of zero is zero",
     (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, block++) block->d = fp32_to_fp16(q8_levels(block->q, &x[r][i]));"): BLOCKS,
