@@ -38,7 +38,7 @@ void softmax_backward(int rows, int n, float dx[restrict rows][n], const float d
     (void)rows, (void)n, (void)dx, (void)dp, (void)p;
 }
 
-/* Challenge, without a hint: many query heads, which share keys and values. */
+/* The challenge, without a hint: many query heads, which share keys and values. */
 void grouped_query_attention_backward(int T, int H, int KV, int D, float dq[restrict T][H][D],
                                       float dk[restrict T][KV][D], float dv[restrict T][KV][D],
                                       const float dout[T][H][D], const float q[T][H][D],

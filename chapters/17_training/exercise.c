@@ -33,7 +33,7 @@ double clip_gradient(int arrays, const size_t n[arrays], float *const gradient[a
     return 0;
 }
 
-/* Challenge, without a hint: the weight of each micro-batch in the mean over all targets. */
+/* The challenge, without a hint: the weight of each micro-batch in the mean over all targets. */
 void microbatch_weights(int batches, int rows, float shares[batches],
                         const int targets[batches][rows]) {
     (void)batches, (void)rows, (void)shares, (void)targets;
