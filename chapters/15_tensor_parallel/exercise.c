@@ -36,7 +36,7 @@ void vocabulary_embedding(int ranks, int rank, int T, int V, int C, float out[re
     (void)ranks, (void)rank, (void)T, (void)V, (void)C, (void)out, (void)ids, (void)part;
 }
 
-/* The challenge, without a hint: the feed-forward half of a layer on all ranks, one after the other.
+/* The challenge, without a hint: the feed-forward half of a layer on all ranks, one after another.
  * Which term may be added only once? */
 void parallel_feed_forward(int ranks, int T, int C, int F, float out[restrict T][C],
                            const float x[T][C], const float normed[T][C], const float gate[F][C],
