@@ -8,9 +8,12 @@ over inputs of the sizes that models have.
 import importlib.util
 import json
 import math
+import os
 import sys
 from pathlib import Path
 
+# The plain loops, which round alike on every processor: with vectors, PyTorch cuts attention into other tiles.
+os.environ["ATEN_CPU_CAPABILITY"] = "default"
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -152,6 +155,7 @@ def table_of(kernel):
 
 def main():
     torch.set_num_threads(1)
+    torch.backends.mkldnn.set_flags(False)  # as golden.py has it
     kernels = [*FORWARD, *(f"{name}_backward" for name in BACKWARD)]
     table = {kernel: table_of(kernel) for kernel in kernels}
     path = HERE / "low_precision.json"

@@ -183,9 +183,10 @@ def load(name, path):
 
 if __name__ == "__main__":
     build_package(Path(sys.argv[1]).resolve())
-    from llama_kernels import verify  # noqa: E402
-    from llama_kernels.library import Judging  # noqa: E402
+    from llama_kernels import verify
+    from llama_kernels.library import Judging
     torch.set_num_threads(2)
+    torch.backends.mkldnn.set_flags(False)  # as the golden scripts have it
     check_mistakes()
     check_short_types(load("low_precision", ROOT / "tests/golden/low_precision.py"))
     check_words()
