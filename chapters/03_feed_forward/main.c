@@ -113,8 +113,8 @@ static void largest_products(const Sentence *s) {
     free(w_down);
 }
 
-/* What one hidden unit adds to the logits: its column of W_down, times its product, times the last
- * norm's weight, times each embedding. These are the tokens that it raises most. */
+/* A hidden unit adds to each logit: its column of W_down, times its product, times the last norm's
+ * weight, times the embedding. The row shows the tokens that the unit raises most. */
 static void unit_row(Table *table, const Sentence *s, int t) {
     enum { TOKENS = 6 };
     int T = s->T, C = s->C, F = s->F, V = s->V;

@@ -103,7 +103,7 @@ Value jinja_number_value(ValueKind kind, int64_t number); /* BOOLEAN, NUMBER, or
 Value jinja_list_value(const List *list);
 List *jinja_list(Jinja *j, size_t count);
 
-/* What a filter or a loop goes through, or NULL; a generator is then at its end. */
+/* The list that a filter or a loop iterates over, or NULL; a generator is then at its end. */
 const List *jinja_items(Jinja *j, Value value);
 bool jinja_true(Value value);
 bool jinja_equal(Jinja *j, Value left, Value right);

@@ -276,7 +276,7 @@ static Node *attribute_or_method(Parser *p) {
     return step;
 }
 
-/* What follows a test is its argument, and jinja2 says so of `is` and `if` as well. */
+/* A test without parentheses takes the next word as its argument, even `is` or `if`, as jinja2. */
 static bool takes_argument(const Parser *p) {
     if (p->error || at(p, "else") || at(p, "or") || at(p, "and")) return false;
     return p->token.kind == TOKEN_NAME || p->token.kind == TOKEN_STRING ||

@@ -233,7 +233,7 @@ typedef struct {
 
 static const char part_suffix[] = "-%05d-of-%05d.gguf";
 
-/* What split.no or split.count says, or `otherwise`. */
+/* Returns the value of split.no or split.count, or `otherwise`. */
 static int split_number(const Gguf *file, const char *key, int otherwise, int most) {
     const GgufPair *pair = gguf_pair(file, key);
     if (!pair || pair->is_array || pair->type == GGUF_STRING) return otherwise;
