@@ -3,7 +3,7 @@ height = 440
 load "figures/style.gp"
 
 file = data."/04_scale.dat"
-set title "Only 1/√D keeps the attention weights equally sharp for every head dimension"
+set title "Without 1/√D, a larger head dimension gives nearly all the weight to one key"
 set xlabel "head dimension D"
 set ylabel "largest of 64 weights (mean)"
 set logscale x 2

@@ -1,8 +1,8 @@
-# The scores of 128 queries and 128 keys in tiles of 16 x 16: skipped, in part, whole.
+# The scores of 128 queries and 128 keys in squares of 16 x 16: skipped, in part, whole.
 height = 600
 load "figures/style.gp"
 
-set title "Causal attention skips the tiles above the diagonal and masks only those on it"
+set title "Causal attention skips the squares above the diagonal and masks only those on it"
 set xlabel "key"
 set ylabel "query"
 set xrange [-1:215]
@@ -27,9 +27,9 @@ do for [i = 0:2] {
     set object 10 + i rectangle from 140, y - 5 to 150, y + 5 front fillcolor rgb (i == 0 ? blue : i == 1 ? sky : "#eeeeee") fillstyle solid noborder
 }
 set object 20 polygon from 140, 47 to 150, 47 to 150, 57 to 140, 47 fillcolor rgb "#c5e3f6" fillstyle solid noborder front
-set label "28 tiles computed whole" at 153, 30 left front textcolor rgb black
-set label "8 tiles computed, in part masked" at 153, 52 left front textcolor rgb black
-set label "28 tiles skipped" at 153, 74 left front textcolor rgb black
+set label "28 squares computed whole" at 153, 30 left front textcolor rgb black
+set label "8 squares masked in part" at 153, 52 left front textcolor rgb black
+set label "28 squares skipped" at 153, 74 left front textcolor rgb black
 box = 15.2
 plot file using (left(0)):($1 + 0.4):(left(0)):(left(0) + box):($1 + 0.4):($1 + 0.4 + box) with boxxyerror linecolor rgb "#eeeeee", \
      file using (left(1)):($1 + 0.4):(left(1)):(left(1) + box):($1 + 0.4):($1 + 0.4 + box) with boxxyerror linecolor rgb sky, \
