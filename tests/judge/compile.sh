@@ -9,7 +9,7 @@ for word; do
     ls "$word"/*.c >/dev/null 2>&1 || { echo "there is no C file in the folder" >&2; exit 1; }
 done
 if [ "$PLAINLY" ]; then # FILE.so.again, below, asks for it
-    reader "$@" -O1 -shared -fPIC -o "$library"
+    reader "$@" -O1 -fno-strict-aliasing -fwrapv -shared -fPIC -o "$library"
     exit
 fi
 quoted() { for word; do printf "'%s' " "$(printf %s "$word" | sed "s/'/'\\\\''/g")"; done; }

@@ -433,9 +433,9 @@ Judgement judge(const Subject *subject) {
     judgement.right_plainly = is_right_plainly(&judgement, subject);
     if (judgement.right_plainly)
         snprintf(judgement.diagnosis, DIAGNOSIS,
-                 "It is right when it is compiled with -O1. So it is your compiler's mistake, or "
-                 "the behaviour of your code is undefined: make verify SRC=… SANITIZE=1 finds most "
-                 "of that.");
+                 "It is right when it is compiled with -O1 -fno-strict-aliasing -fwrapv. So it is "
+                 "your compiler's mistake, or the behaviour of your code is undefined: make verify "
+                 "SRC=… SANITIZE=1 finds most of that.");
     return judgement;
 }
 

@@ -1,7 +1,7 @@
 /* Right without optimizations, and wrong with them: what it does is undefined. */
 #include <math.h>
 
-/* relu: It is right when it is compiled with -O1
+/* relu: It is right when it is compiled with -O1 -fno-strict-aliasing
  * A float is read as an int: with -O2 the compiler takes it that an int cannot change a float. */
 static int later(float *number, int *bits) {
     *number = -1;
