@@ -21,7 +21,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 from check_tokenizers import golden, ours
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = pathlib.Path(os.environ.get("LLAMA_DATA", ROOT / "../shared/data"))
 SIZE = 10_000_000
 ROUNDS = 3

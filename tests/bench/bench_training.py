@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUNDLED = json.loads((ROOT / "common/stories/model/config.json").read_text())
 LARGER = {"model_type": "llama", "hidden_size": 384, "intermediate_size": 1024, "num_hidden_layers": 8, "num_attention_heads": 6,
           "num_key_value_heads": 6, "vocab_size": 8192, "tie_word_embeddings": True, "max_position_embeddings": 256}
