@@ -24,15 +24,15 @@ void swiglu_backward(int n, float dgate[restrict n], float dup[restrict n], cons
     (void)n, (void)dgate, (void)dup, (void)dout, (void)gate, (void)up;
 }
 
-/* Task 3. With s = 1 / sqrt(mean(x^2) + eps) and n = x s: first the mean of n dy weight, then dx
- * and dweight. */
+/* Task 3. Each feature is a part of the RMS, so it changes every output of its row. dweight is a
+ * sum over the rows. */
 void rms_norm_backward(int rows, int dim, float dx[restrict rows][dim], float dweight[restrict dim],
                        const float dy[rows][dim], const float x[rows][dim], const float weight[dim],
                        float eps) {
     (void)rows, (void)dim, (void)dx, (void)dweight, (void)dy, (void)x, (void)weight, (void)eps;
 }
 
-/* Task 4. For each row, the sum of p dp, and then p (dp - that sum). */
+/* Task 4. p are the outputs of softmax, dp their gradients, and dx the gradients of the scores. */
 void softmax_backward(int rows, int n, float dx[restrict rows][n], const float dp[rows][n],
                       const float p[rows][n]) {
     (void)rows, (void)n, (void)dx, (void)dp, (void)p;
