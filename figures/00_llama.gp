@@ -47,7 +47,7 @@ set arrow from 48, 6.5 to 48, 12.8 linewidth 1.5 linecolor rgb grey size 1, 25 f
 set label "all k and v" at 48.6, 8 left textcolor rgb grey font ",13"
 set arrow from 52.2, 16.5 to 53.6, 16.5 linewidth 1.5 linecolor rgb grey size 1, 25 filled
 eval box(59.5, 24, 10, 1, "RMSNorm", "chapter 1")
-eval box(59.5, 13, 13, 1, "SwiGLU layer", "chapters 2, 3")
+eval box(59.5, 13, 13, 1, "feed-forward", "chapters 2, 3")
 set arrow from 72.5, 16.5 to 75.5, 16.5 nohead linewidth 1.5 linecolor rgb grey
 
 eval box(0.5, 32.5, 8.5, 1, "tokens", "chapter 10")

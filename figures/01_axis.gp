@@ -17,7 +17,7 @@ plot file index 0 using 2:1:(0.46):(0.42):($1 == 1 ? 0x9CC9E8 : 0xEEEEEE) with b
      file index 1 using (4.25):1:(gprintf("%g", $3)) with labels font ",20" textcolor rgb blue
 set label 10 "mean" at -0.6, 3 right textcolor rgb vermillion font ",14"
 set title "BatchNorm" offset 0, -1.2 textcolor rgb vermillion
-plot file index 0 using 2:1:(0.46):(0.42):($2 == 1 ? 0xF2B48A : 0xEEEEEE) with boxxyerror linecolor rgb variable, \
+plot file index 0 using 2:1:(0.46):(0.42):($2 == 0 ? 0xF2B48A : 0xEEEEEE) with boxxyerror linecolor rgb variable, \
      file index 0 using 2:1:(gprintf("%g", $3)) with labels font ",20", \
      file index 2 using 2:1:(gprintf("%g", $3)) with labels font ",20" textcolor rgb vermillion
 unset multiplot

@@ -2,7 +2,7 @@
 height = 400
 load "figures/style.gp"
 file = data . "/03_gates.dat"
-set title "A gate below 0 lets next to nothing of up through; a gate above 0 multiplies up"
+set title "A gate far below 0 lets next to nothing of up through; a gate above 0 multiplies up"
 set xlabel "gate"; set ylabel "SiLU(gate) · up"
 set xrange [-6:4.6]; set xtics 1; set xzeroaxis linecolor rgb grey
 set yrange [-8.5:8.5]; set ytics 4

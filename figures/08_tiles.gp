@@ -2,7 +2,7 @@
 height = 600
 load "figures/style.gp"
 
-set title "Causal attention skips the squares above the diagonal and masks only those on it"
+set title "Causal attention skips the squares above the diagonal and computes only a part of those on it"
 set xlabel "key"
 set ylabel "query"
 set xrange [-1:215]
@@ -28,7 +28,7 @@ do for [i = 0:2] {
 }
 set object 20 polygon from 140, 47 to 150, 47 to 150, 57 to 140, 47 fillcolor rgb "#c5e3f6" fillstyle solid noborder front
 set label "28 squares computed whole" at 153, 30 left front textcolor rgb black
-set label "8 squares masked in part" at 153, 52 left front textcolor rgb black
+set label "8 squares computed in part" at 153, 52 left front textcolor rgb black
 set label "28 squares skipped" at 153, 74 left front textcolor rgb black
 box = 15.2
 plot file using (left(0)):($1 + 0.4):(left(0)):(left(0) + box):($1 + 0.4):($1 + 0.4 + box) with boxxyerror linecolor rgb "#eeeeee", \
