@@ -9,9 +9,11 @@
  * body; delete them when you begin. */
 #include "04_attention/attention.h"
 
+#include <math.h>
+
 /* Task 1. out[r][i] = e^(x[r][i] - max) / the sum of e^(x[r][i] - max) over the row. Compute each
- * exponential only once. exp and INFINITY are in <math.h>. The maximum of what is max, and where
- * must the search for it start? out may be the same array as x, so take care what you overwrite. */
+ * exponential only once. The maximum of what is max, and where must the search for it start? out
+ * may be the same array as x, so take care what you overwrite. */
 void softmax(int rows, int n, float out[rows][n], const float x[rows][n]) {
     (void)rows, (void)n, (void)out, (void)x;
 }

@@ -8,6 +8,8 @@
 #include "06_grouped_query/grouped_query.h"
 #include "04_attention/attention.h"
 
+#include <math.h>
+
 /* Task 1. H query heads share KV key/value heads. The lesson's kernel reads keys and values where
  * they are; do it by copying instead. For each query head, copy its queries q[t][h] and the keys
  * and values that it reads into arrays of their own, and let attention() of chapter 4 do the rest.

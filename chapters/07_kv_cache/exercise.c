@@ -8,6 +8,8 @@
 #include "07_kv_cache/kv_cache.h"
 #include "06_grouped_query/grouped_query.h"
 
+#include <math.h>
+
 /* Task 1. Copy the T new rows of k and v to the place after the filled rows, and return the new
  * length. If they do not fit, nothing may be written. fail() of "common/error.h" takes a message
  * like printf and ends the program, so call it first. */

@@ -10,6 +10,8 @@
 #include "06_grouped_query/grouped_query.h"
 #include "08_flash_attention/flash_attention.h"
 
+#include <math.h>
+
 /* Task 1. The softmax of chapter 4 reads each row three times: for the maximum, for the sum, and
  * for the division. Read it twice, in one loop that updates the maximum and the sum together, and
  * one loop that writes. What must happen to the sum when an element is larger than the maximum so

@@ -8,6 +8,8 @@
  * delete them when you begin. */
 #include "11_generation/sampling.h"
 
+#include <math.h>
+
 /* Task 1. One division. Does a temperature of 2 make the probabilities flatter or sharper? */
 void temperature(int V, float out[V], const float logits[V], float T) {
     (void)V, (void)out, (void)logits, (void)T;

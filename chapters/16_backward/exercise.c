@@ -8,6 +8,8 @@
  * to the numbers that are already there. backward.h has the contracts. */
 #include "16_backward/backward.h"
 
+#include <math.h>
+
 /* Task 1. dx is dy times the matrix, dweight[o][i] is column o of dy times column i of x, dbias[o]
  * is the sum of column o of dy. Each of the three may be NULL, if it is not wanted. */
 void linear_backward(int rows, int in, int out, float dx[restrict rows][in],

@@ -7,6 +7,8 @@
  * an empty body; remove them when you begin. optimizer.h has the contracts. */
 #include "17_training/optimizer.h"
 
+#include <math.h>
+
 /* Task 1. A straight line up to `peak`, which step `warmup` has; then half a cosine, (1 + cos(pi
  * progress)) / 2, down to `lowest`, which step `steps` and every later step has. Careful: 1 / 2 is
  * 0 in C. */
