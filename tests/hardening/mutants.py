@@ -58,7 +58,6 @@ UNEVALUATED = r"\bsizeof [\w.>-]+(\[[^]]*\])*(\[[^]]*)?$"
 SAME_SUM = "sum((x + mean)(x - mean)) is sum((x - mean)^2), for sum(x - mean) is 0; in double it is as exact"
 NORMS = "chapters/01_normalization/normalization.c"
 ACTIVATION = "chapters/02_activation/activation.c"
-FEED_FORWARD = "chapters/03_feed_forward/feed_forward.c"
 ROPE = "chapters/05_rope/rope.c"
 SCALING = "chapters/05_rope/scaling.c"
 ATTENTION = "chapters/04_attention/attention.c"
@@ -93,7 +92,7 @@ EQUIVALENT = {
     (BACKWARD[1], "for (int i = 0; i < dim; i++) squares += (x[i] - mean) * (x[i] + mean);"): SAME_SUM,
     **{(BACKWARD[2], f"float {arrays};"): OVERRUN for arrays in ("open[BLOCK ? BLOCK - 1 : 0], slope[BLOCK]",
                                                                  "open[BLOCK], slope[BLOCK ? BLOCK - 1 : 0]")},
-    **{(BACKWARD[3], f"for (int t = 0; t < T; t++) m[{at}] = -INFINITY, l[t] = 0;"): "where nothing overflows, any maximum will do"
+    **{(BACKWARD[3], f"m[{at}] = -INFINITY;"): "where nothing overflows, any maximum will do"
        for at in ("0", "t ? t - 1 : 0")},
     **{(BACKWARD[3], line): "the first tile multiplies what was there by 0" for line in (
         "l[0] = 0;", "l[t ? t - 1 : 0] = 0;",
@@ -104,7 +103,7 @@ EQUIVALENT = {
        for size in ("dim", "n") for end in (f"i + 4 * LANES < {size}", f"i + (4 + 1) * LANES <= {size}")},
     (ELEMENTWISE, "for (; i + LANES < n; i += LANES) *(Vector *)&out[i] = gated(&gate[i], &up[i]);"): "what is left is computed number by number",
     **{(ELEMENTWISE, f"for (; i + 4 * LANES <= dim; i += {step}) {{"): "some are computed again, to the same" for step in ("4 / LANES", "4")},
-    (FAST_TRAINING, "Words negative = (Words)(gate <= 0);"): EITHER,
+    (FAST_TRAINING, "VecU32 negative = (VecU32)(gate <= 0);"): EITHER,
     (FAST_TRAINING, "for (int i = 0; i < whole - 1; i += LANES)"): "whole is a multiple of the lanes",
     **{(FAST_ATTENTION, f"int width = {width}, sets = {sets};"): ROOMY for width, sets in (
         *((f"(D + WIDE {more}", "(T + WIDE - 1) / WIDE") for more in ("+ 1) / WIDE * WIDE", "- 1) * WIDE * WIDE", "- 1) * WIDE")),
@@ -131,15 +130,13 @@ EQUIVALENT = {
     (NORMS, "for (int r = 0; r < rows; r++) squares += (x[r][i] - mean) * (x[r][i] + mean);"): SAME_SUM,
     (ACTIVATION, "out[i] = x[i] < 0 ? 0 : x[i]; /* not x > 0 ? x : 0, which would swallow NaN */"):
         "at x = 0 both answers are 0",
-    (FEED_FORWARD, "for (int start = 0; start <= n; start += BLOCK) {"): "one more block, of no elements",
     (SCALING, "if (wavelength >= (float)(context / p->low_freq_factor)) return frequency / (float)p->factor;"):
         "the slide starts there: both answers are the same",
     (SCALING, "if (wavelength <= (float)(context / p->high_freq_factor)) return frequency;"):
         "the slide ends there: both answers are the same",
     (SCALING, "if (low == high) high += (1.001 * 0.001); /* or the slide would divide by zero */"):
         "any slide that is narrower than a pair is the same step",
-    (SCALING, "static double yarn_mscale(double factor, double mscale) "
-           "{ return factor < 1 ? 1 : 0.1 * mscale * log(factor) + 1; }"): "log(1) is 0: both answers are 1",
+    (SCALING, "return factor < 1 ? 1 : 0.1 * mscale * log(factor) + 1;"): "log(1) is 0: both answers are 1",
     (ROPE, "float(*matrix)[D] = xmalloc((size_t)D / sizeof *matrix);"):
         "an overrun, for make sanitize to catch, and no other answer",
     (ROPE, "for (int h = 0; h <= H + KV; h++) rotate_head(D, out[t][h], qkv[t][h], cosine[t], sine[t]);"):
@@ -147,7 +144,7 @@ EQUIVALENT = {
     (ATTENTION, "for (int t = 0; t <= T; t++)"): "one more query, that sees all keys: nothing of it is masked",
     (ATTENTION, "for (int t = 0; t < T - 1; t++)"): "the last query sees all keys: nothing of it is masked",
     (ATTENTION, "for (int i = 0; i < n; i++) max = x[r][i] >= max ? x[r][i] : max;"): EITHER,
-    (PLAIN_FLASH, "double score[keys ? keys - 1 : 0], before = *m;"): OVERRUN,
+    (PLAIN_FLASH, "double score[keys ? keys - 1 : 0], scale = 1 / sqrt(D), before = *m;"): OVERRUN,
     (PLAIN_FLASH, "double m[rows ? rows - 1 : 0], l[rows], O[rows][D];"): OVERRUN,
     (PLAIN_FLASH, "l[r ? r - 1 : 0] = 0;"): "the first tile multiplies what was there by 0",
     (PLAIN_FLASH, "l[0] = 0;"): "the first tile multiplies what was there by 0, if it was a number",
@@ -163,22 +160,22 @@ EQUIVALENT = {
     (FLASH, "float *room = xmalloc((3 + 1) * numbers * sizeof *room);"): ROOMY,
     (FLASH, "memset(to_v, 0, KEYS / sizeof *to_v);"):
         "what was there weighs 0, and is a number here; make verify, which puts NaNs there, catches it",
-    **{(FLASH, f"const float(*keys)[KEYS] = (const void *)tile->k.first, (*values)[{width}] = (const void *)tile->v.first;"):
+    **{(FLASH, f"(*values)[{width}] = (const void *)tile->v.first;"):
            "of the values the first row alone is named" for width in ("0", "width ? width - 1 : 0")},
     (FLASH, "decode_part(queries, each, (void *)sets[part], (int)first, (int)(end <= S ? end : S), &p);"): EITHER,
     **{(FLASH, line): WHOLE for line in (
         "for (int c = 0; c < width - 1; c += 2 * LANES)", "for (int i = 0; i < width - 1; i += ROWS) {",
         "for (int first = 0; first < queries - 1; first += rows) {")},
     (FLASH, "if (s0 + KEYS >= end || p->width != p->D) return copied_tile(g, s0, end, p, copy);"): "a copy of a tile is as good",
-    **{(FLASH, f"set.q = set.out, set.out = memset(room, 0, (size_t){less} sizeof *room);"):
+    **{(FLASH, f"set.out = memset(room, 0, (size_t){less} sizeof *room);"):
            "the first tile multiplies what was there by 0" for set in ("queries", "WIDE") for less in (f"{set} * p->width /", f"{set} / p->width *")},
     **{(FLASH, f"return (Problem){{T, S, H, KV, D, {more}, q, k, v}};"): "more numbers, which are zeros"
        for more in ("(D + two + 1) / two * two", "(D + two - 1) * two")},
-    **{(FLASH, f"Vector max = larger({both});"): ALIKE for c in ("0", "c ? c - 1 : 0")
+    **{(FLASH, f"Vector max = vector_max({both});"): ALIKE for c in ("0", "c ? c - 1 : 0")
        for both in (f"into->max[{c}], from->max[c]", f"into->max[c], from->max[{c}]")},
-    **{(FLASH, f"old[c] = exp_negative(into->max[{i}] - max), new[c] = exp_negative(from->max[{j}] - max);"): ALIKE
-       for c in ("0", "c ? c - 1 : 0") for i, j in ((c, "c"), ("c", c))},
-    **{(FLASH, f"into->max[c] = max, into->sum[c] = old[{i}] * into->sum[c] + new[{j}] * from->sum[c];"): ALIKE
+    **{(FLASH, f"{weight}[c] = exp_negative({of}->max[{c}] - max);"): ALIKE
+       for weight, of in (("old", "into"), ("new", "from")) for c in ("0", "c ? c - 1 : 0")},
+    **{(FLASH, f"into->sum[c] = old[{i}] * into->sum[c] + new[{j}] * from->sum[c];"): ALIKE
        for c in ("0", "c ? c - 1 : 0") for i, j in ((c, "c"), ("c", c))},
     **{(FLASH, f"int group = H / KV, queries = group > FOUR ? EIGHT : FOUR, tiles = (S + KEYS {more};"):
            "tiles behind the end are empty" for more in ("+ 1) / KEYS", "- 1) * KEYS", "- 1)")},
@@ -187,7 +184,7 @@ EQUIVALENT = {
         "for (int t = 0; bias && t <= T; t++)")},
     **{(DECODER, f"float inv_freq[{more}], factor = rope_frequencies(D, inv_freq, &d->model->config.rope, whole);"): ROOMY
        for more in ("D", "D * 2")},
-    (DECODER, ".angles = floats(T, c->D), .last = floats((1 + 1), c->C), .room_size = arena_bytes(c, T)};"): ROOMY,
+    (DECODER, ".last_hidden = floats((1 + 1), c->C),"): ROOMY,
     **{(TRAIN, f"bool together = {beyond} n && ids[i] == left && ids[i + 1] == right;"): OVERRUN for beyond in ("i - 1 <", "i + 1 <=", "i <")},
     (BPE, "return a->rank < b->rank || (a->rank == b->rank && a->left <= b->left);"): "of two at one place, one is stale",
     (BPE, "for (int child; (child = 2 * i + 1) <= heap->count; i = child) {"): "behind the others stands the last, which is not before itself",
@@ -214,13 +211,13 @@ EQUIVALENT = {
     (SAMPLING, "for (int v = 0; v < V && before < u * sum; v++) {"): "a draw that falls on a border is nobody's",
     **{(SAMPLING, f"if (s->top_p {of}) top_p(V, logits, logits, s->top_p);"): "of a whole all are kept" for of in ("<= 1", "< (1 + 1)")},
     (SAMPLING, "if (s->min_p >= 0) min_p(V, logits, logits, s->min_p);"): "of 0 times the largest all are kept",
-    **{(SAMPLING, f"if (exp((double)logits[v] - most){more} >= least) candidates[count++] = (Candidate){{logits[v], v}};"):
+    **{(SAMPLING, f"if (exp((double)logits[v] - most){more} >= least)"):
            "more candidates, of which none is kept" for more in ("", " * sum")},
     (SAMPLING, "for (int i = 0; i <= count && (i == 0 || before < p); i++) {"): OVERRUN,
     (QUANTIZATION, "most = (bits[j] & INT32_MAX) >= most ? bits[j] & INT32_MAX : most;"): EITHER,
     (QUANTIZATION, "for (int i = 1; i < n; i += BLOCK, w++, a++) {"): BLOCKS,
     (QUANTIZATION, "levels[j] = (int8_t)(x[j] <= 0 ? -magnitude : magnitude);"): "the magnitude of zero is zero",
-    (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, block++) block->d = fp32_to_fp16(q8_levels(block->q, &x[r][i]));"): BLOCKS,
+    (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, block++)"): BLOCKS,
     (QUANTIZATION, "if (x[j] <= low) low = x[j];"): EITHER,
     (QUANTIZATION, "if (x[j] >= high) high = x[j];"): EITHER,
     (QUANTIZATION, "for (int i = 0; i < n - 1; i += BLOCK, block++) {"): BLOCKS,
