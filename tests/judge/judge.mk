@@ -28,12 +28,10 @@ $(BUILD)/compile.sh: tests/judge/judge.mk tests/judge/compile.sh tests/judge/mix
 	        LC_ALL=C compiler "$$@" $(MESSAGES) -include $(call quote,$(abspath $(BUILD))/contracts.h); }) >> $@
 	@cat tests/judge/compile.sh >> $@
 
-# The judge as a library, for notebooks/llama_kernels, from objects that a shared library can hold.
-PIC = $(BUILD)/pic
-$(BUILD)/libjudge.so: $(LIBRARY) $(JUDGE) $(wildcard tests/judge/*.h common/*.h chapters/*/*.h) $(BUILD)/flags
-	@$(MAKE) --no-print-directory BUILD=$(PIC) CFLAGS="$(CFLAGS) -fPIC" MPI= $(PIC)/objects/tests/judge/api.o $(PIC)/libjudge.a $(PIC)/libllama.a
+# The judge as a library, for notebooks/llama_kernels.
+$(BUILD)/libjudge.so: $(BUILD)/objects/tests/judge/api.o $(BUILD)/libjudge.a $(BUILD)/libllama.a
 	@echo "  link     $@"
-	@$(CC) $(FLAGS) -shared $(call accepts,-Wl$(comma)-Bsymbolic) $(PIC)/objects/tests/judge/api.o $(PIC)/libjudge.a $(PIC)/libllama.a -o $@ $(LIBS)
+	@$(CC) $(FLAGS) -shared $(call accepts,-Wl$(comma)-Bsymbolic) $^ -o $@ $(LIBS)
 
 # The reader's files as "$1", "$2", …: SRC is one file, whose name may have blanks, or several with blanks between them.
 sources = if [ -e $(call quote,$(SRC)) ]; then set -- $(call quote,$(SRC)); else set -- $(or $(SRC),$(1)); fi
