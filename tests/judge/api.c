@@ -230,11 +230,7 @@ CaseVerdict judging_verdict(const Judging *judging, int index) {
                         .worst = comparison->worst,
                         .ulps = comparison->ulps,
                         .reference = comparison->reference};
-    const char *words = verdict.trouble[0] ? verdict.trouble : verdict.later;
-    if (!verdict.trouble[0] && comparison->wrong)
-        difference_text(said.first_wrong, comparison->first_wrong, &verdict.golden_case->expected,
-                        verdict.output[comparison->first_wrong]);
-    else snprintf(said.first_wrong, WORDS, "%s", words);
+    verdict_text(said.first_wrong, &verdict);
     return said;
 }
 
