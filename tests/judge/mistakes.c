@@ -1,7 +1,6 @@
 #include "tests/judge/mistakes.h"
 #include "common/error.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +21,12 @@ const char **known_mistakes(const Golden *golden, int *count) {
     return names;
 }
 
-/* The end of the first sentence, or of the part before a colon; NULL if there is but one. */
+/* The end of the first sentence, or of the part before a colon; NULL if there is but one. The dots
+ * of "0 .. t" end nothing. */
 static const char *end_of_the_first_part(const char *words) {
     for (const char *at = words; *at; at++)
-        if ((*at == '.' || *at == ':') && at[1] == ' ') return at;
+        if (at[0] == ':' && at[1] == ' ') return at;
+        else if (at[0] == '.' && at[1] == ' ' && at > words && at[-1] != '.') return at;
     return NULL;
 }
 
@@ -39,7 +40,6 @@ void mistake_texts(const Golden *golden, const char *mistake, char does[static M
     size_t length = end ? (size_t)(end - words) : strlen(words);
     snprintf(does, MISTAKE_TEXT, "%.*s.", (int)length, words);
     snprintf(advice, MISTAKE_TEXT, "%s%s", end ? end + 2 : "", end ? "." : "");
-    advice[0] = (char)toupper((unsigned char)advice[0]);
 }
 
 const Tensor *output_of_mistake(const GoldenCase *golden_case, const char *mistake) {

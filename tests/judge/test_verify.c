@@ -288,7 +288,9 @@ static void every_mistake_has_words(void **state) {
         const char **names = known_mistakes(&golden, &count);
         for (int m = 0; m < count; m++) {
             mistake_texts(&golden, names[m], does, advice);
-            if (strlen(does) < 12 || strstr(does, "see chapters") || strstr(advice, "see chapters"))
+            bool is_cut = strcmp(does + strlen(does) - 3, " ..") == 0;
+            if (strlen(does) < 12 || is_cut || strstr(does, "see chapters") ||
+                strstr(advice, "see chapters"))
                 fail_msg("%s, %s: \"%s\", \"%s\"", kernel->name, names[m], does, advice);
             assert_true(cases_that_tell(&golden, names[m]) > 0);
         }
