@@ -1,4 +1,5 @@
 #include "tests/judge/diagnosis.h"
+#include "tests/judge/mistakes.h"
 #include "tests/judge/rules.h"
 
 #include <math.h>
@@ -13,13 +14,6 @@ char *number_text(char text[static NUMBER_TEXT], int digits, double number) {
 }
 
 /* ------------------------------------------------------------------ known mistakes */
-
-static const Tensor *output_of_mistake(const GoldenCase *golden_case, const char *name) {
-    for (int i = 0; i < golden_case->known_mistake_count; i++)
-        if (strcmp(golden_case->known_mistake[i].name, name) == 0)
-            return &golden_case->known_mistake[i];
-    return NULL;
-}
 
 /* The NaN marks of the sandbox are never a mistake's own NaN. */
 static bool bears_a_mark(const Answer *answer) {

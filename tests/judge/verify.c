@@ -129,23 +129,27 @@ static void first_wrong_text(char text[static WORDS], const Verdict *verdict) {
                         verdict->output[comparison->first_wrong]);
 }
 
+void verdict_text(char text[static WORDS], const Verdict *verdict) {
+    if (verdict->missing) snprintf(text, WORDS, "no output of this name was handed over");
+    else if (verdict->trouble[0]) snprintf(text, WORDS, "%s", verdict->trouble);
+    else if (verdict->comparison.wrong) first_wrong_text(text, verdict);
+    else snprintf(text, WORDS, "%s", verdict->later);
+}
+
 static void verdict_row(Table *table, const Verdict *verdict) {
-    char shape[SHAPE_TEXT], multiple[32], first[WORDS] = "", worst[32];
+    char shape[SHAPE_TEXT], multiple[32], words[WORDS], worst[32];
     const Tensor *expected = &verdict->golden_case->expected;
     const Comparison *comparison = &verdict->comparison;
     shape_text(shape, expected->rank, expected->shape);
     const char *name = verdict->golden_case->name, *mark = verdict_passes(verdict) ? "ok" : "FAIL";
-    if (verdict->missing)
-        table_row(table, "%s|%s|||%s||no output of this name was handed over", name, shape, mark);
-    else if (verdict->trouble[0])
-        table_row(table, "%s|%s|||%s||%s", name, shape, mark, verdict->trouble);
+    verdict_text(words, verdict);
+    if (verdict->missing || verdict->trouble[0])
+        table_row(table, "%s|%s|||%s||%s", name, shape, mark, words);
     else {
         multiple_text(multiple, verdict->golden_case, comparison);
-        if (comparison->wrong) first_wrong_text(first, verdict);
-        else snprintf(first, WORDS, "%s", verdict->later);
         snprintf(worst, sizeof worst, isnan(comparison->worst) ? "nan" : "%.2g", comparison->worst);
         table_row(table, "%s|%s|%s|%s|%s|%zu of %zu|%s", name, shape, worst, multiple, mark,
-                  comparison->wrong, comparison->count, first);
+                  comparison->wrong, comparison->count, words);
     }
 }
 
