@@ -204,6 +204,11 @@ attention.wrong("masked_after_softmax",
                 "Your weights of the future are made 0 after the softmax, and the rest sum to less than 1. "
                 "Mask the scores before it",
                 lambda q, k, v: by_hand(fit(q, k) / math.sqrt(q.shape[1])) * seen(len(q), len(k)) @ v)
+attention.wrong("weights_of_minus_infinity",
+                "Your weights of the future are made -infinity after the softmax. Mask the scores before it, and the "
+                "softmax makes these weights 0",
+                lambda q, k, v: by_hand(fit(q, k) / math.sqrt(q.shape[1]))
+                .masked_fill(~seen(len(q), len(k)), -INF) @ v)
 wrong_scale("no_scale", "Your scores are not scaled. Divide them by sqrt(D)", lambda D: 1)
 wrong_scale("divided_by_D",
             "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)",
