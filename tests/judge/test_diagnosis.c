@@ -1673,7 +1673,7 @@ static const Draft wrong[] = {
     SPOILT(relu_derivative, one_at_0, "slope at 0 is 1"),
     SPOILT(geglu, gate_shut_below_4, "Your gate is 0 below -4"),
     SPOILT(attention_scores, not_scaled, "not scaled"),
-    SPOILT(attention_scores, over_a_whole_root, "In the cases that fail your output is all zeros"),
+    SPOILT(attention_scores, over_a_whole_root, "In 5 of the 6 cases that fail your output is all zeros"),
     SPOILT(attention_scores, masked_somewhere, "which means \"ruled out\""),
     SPOILT(attention_scores, doubled, "times 2, everywhere"),
     SPOILT(attention_scores, divided_by_D, "times 1/D, everywhere"),
