@@ -321,7 +321,7 @@ static void run_yours(const Choice *choice, const Subjects *subjects, Told *told
     YourLlama llama = your_llama(&subjects->model, subjects->tokenizer, yours, &told->underway);
     let_it_merge(subjects->tokenizer);
     speak(&llama.examinee, safetensors_metadata(&subjects->sentence.file, "story"), ANSWER_TOKENS,
-          ".\n", likeliest);
+          ".\n", greedy);
     speak(&llama.examinee, "Once upon a time", STORY_TOKENS, "", drawn);
     told->right = examine(&llama.examinee, subjects, &told->questions);
     told->done = true;

@@ -735,13 +735,13 @@ static void plain_attention(Attention how, Decoder *d, int l, int T, int C,
     (*k)[KV][D] = xmalloc(sizeof(float[T][KV][D]));
     plain_norm(d, T, C, normed, x, layer->input_layernorm);
     linear_tensor(T, C, KV * D, (float(*)[KV * D]) k, normed, &layer->k_proj);
-    rope_half_split(T, KV, D, keys[cache] + d->length, k, angles[0], angles[1]);
+    rope_half_split(T, KV, D, keys[cache] + d->length, k, angles[COSINES], angles[SINES]);
     linear_tensor(T, C, KV * D, (float(*)[KV * D]) k, normed, &layer->v_proj);
     if (how == VALUES_TURNED)
-        rope_half_split(T, KV, D, values[cache] + d->length, k, angles[0], angles[1]);
+        rope_half_split(T, KV, D, values[cache] + d->length, k, angles[COSINES], angles[SINES]);
     else memcpy(values[cache] + d->length, k, sizeof(float[T][KV][D]));
     linear_tensor(T, C, H * D, (float(*)[H * D]) q, normed, &layer->q_proj);
-    rope_half_split(T, H, D, turned, q, angles[0], angles[1]);
+    rope_half_split(T, H, D, turned, q, angles[COSINES], angles[SINES]);
     int from = how == NEW_ROWS ? d->length : 0;
     gqa_attention_with_past(T, d->length + T - from, H, KV, D, q, turned, keys[cache] + from,
                             values[cache] + from);
