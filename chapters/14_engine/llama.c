@@ -22,9 +22,21 @@ static char *prompt_of(const Args *args, size_t *length) {
     return prompt;
 }
 
+/* Nothing is seen of a long prompt before all of it is processed. */
+static void announce_prompt(const Llama *llama, size_t count) {
+    enum { MANY = 256 };
+    const double many = 2e11; /* operations: some seconds of a processor */
+    double operations = 2.0 * (double)config_parameters(&llama->model.config) * (double)count;
+    bool is_long = count >= MANY || operations > many;
+    if (is_long && !llama->args->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "processing a prompt of %zu tokens; then up to %d tokens are generated\n",
+                count, llama->settings.tokens);
+}
+
 static void write_on(const Llama *llama, size_t count, const int ids[count], size_t length,
                      const char shown[length]) {
     Session session = session_new(llama, count + (size_t)llama->settings.tokens);
+    announce_prompt(llama, count);
     session_read(&session, count, ids);
     fwrite(shown, 1, length, stdout);
     FinishReason ending =
