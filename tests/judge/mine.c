@@ -191,16 +191,16 @@ static void instead_text(char text[static WORDS], const Row *row, const Choice *
     else if (is_block && part->member)
         snprintf(text, WORDS, "%s, where your %s calls d->kernels->%s", part->use, instead,
                  part->member);
-    else snprintf(text, WORDS, "not needed: your %s does it", instead);
+    else snprintf(text, WORDS, "not needed: your %s does its work", instead);
 }
 
-/* "turns queries and keys" */
+/* "rotates queries and keys" */
 static void use_text(char text[static WORDS], const Row *row, const Choice *choice) {
     int part = part_named(row->kernel->name);
     if (part < 0) snprintf(text, WORDS, "not needed");
     else if (!is_written(row->status)) snprintf(text, WORDS, "ours");
     else if (choice->row[part] != row)
-        snprintf(text, WORDS, "not this one: that of %s", choice->row[part]->file->name);
+        snprintf(text, WORDS, "not used: the one in %s is", choice->row[part]->file->name);
     else if (choice->instead[part]) instead_text(text, row, choice);
     else snprintf(text, WORDS, "%s", parts[part].use);
 }
@@ -391,7 +391,7 @@ static int run_apart(void run(const Choice *, const Subjects *, Told *), const C
 static void where_text(char text[static WORDS], const Requests *now, int L) {
     char layer[32] = "before layer 0", tokens[64];
     if (now->layer == CUTTING) {
-        snprintf(text, WORDS, "cutting a text into tokens");
+        snprintf(text, WORDS, "while it split a text into tokens");
         return;
     }
     if (now->layer == TRAINING) {
@@ -402,7 +402,7 @@ static void where_text(char text[static WORDS], const Requests *now, int L) {
     else if (now->layer >= 0) snprintf(layer, sizeof layer, "in layer %d", now->layer);
     if (now->first == now->last) snprintf(tokens, sizeof tokens, "token %d", now->first);
     else snprintf(tokens, sizeof tokens, "tokens %d to %d", now->first, now->last);
-    snprintf(text, WORDS, "%s, reading %s", layer, tokens);
+    snprintf(text, WORDS, "%s, while it processed %s", layer, tokens);
 }
 
 static void print_end(const Told *told, const Choice *choice, int status, int L) {
@@ -420,14 +420,15 @@ static void print_end(const Told *told, const Choice *choice, int status, int L)
     where_text(where, now, L);
     if (told->loading) printf("\n%s %s when it was loaded.\n", told->loading->name, what);
     else if (now->is_yours) {
-        printf("\nHere it ends: your %s in %s %s, %s.\n", now->kernel,
+        printf("\nIt ended here: your %s in %s %s, %s.\n", now->kernel,
                choice->row[part_named(now->kernel)]->file->name, what, where);
         if (now->asked)
-            printf("The kernel that it had called last was yours, too: %s in %s.\n", now->asked,
+            printf("The last kernel that it called is also yours: %s in %s.\n", now->asked,
                    choice->row[part_named(now->asked)]->file->name);
     } else if (now->kernel)
-        printf("\nHere it ends: our %s %s, %s. Has one of yours written past its arrays?\n",
-               now->kernel, what, where);
+        printf(
+            "\nIt ended here: the course's %s %s, %s. Has one of yours written past its arrays?\n",
+            now->kernel, what, where);
 }
 
 static Told *shared_told(void) {
@@ -447,7 +448,8 @@ static bool let_it_learn(const Choice *choice) {
     const double loss = told->loss;
     if (done) {
         run_apart(run_training, NULL, NULL, told);
-        printf("After %d steps a small model's loss is %.3f; with our kernels it is %.3f.\n",
+        printf("After %d steps the loss of a small model is %.3f. With the course's kernels it is "
+               "%.3f.\n",
                TRAINING_STEPS, loss, told->loss);
     } else print_end(told, choice, status, 0);
     munmap(told, sizeof *told);
@@ -458,14 +460,15 @@ static bool let_it_learn(const Choice *choice) {
 static bool let_it_speak(const Choice *choice) {
     Subjects subjects = open_subjects();
     Told *told = shared_told();
-    section(any_is_used(choice, false) ? "Your Llama" : "Your Llama, all of it ours so far");
+    section(any_is_used(choice, false) ? "Your Llama"
+                                       : "Your Llama: so far every kernel is the course's");
     int status = run_apart(run_yours, choice, &subjects, told);
     const bool done = told->done;
     if (done) {
         told->ours = told->right;
         if (any_is_used(choice, false)) run_apart(run_ours, choice, &subjects, told);
-        printf("It answers %d of %d questions about %d unseen stories rightly; with our kernels it "
-               "is %d.\n",
+        printf("It answers %d of %d questions about %d unseen stories correctly. With "
+               "the course's kernels it is %d.\n",
                told->right, told->questions, subjects.stories, told->ours);
     } else print_end(told, choice, status, subjects.model.config.L);
     munmap(told, sizeof *told);

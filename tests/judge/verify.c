@@ -152,7 +152,7 @@ static void verdict_row(Table *table, const Verdict *verdict) {
 static void say_later(const Verdict *verdict) {
     const char *advice = trial_advice(verdict->later);
     if (verdict->comparison.wrong)
-        printf("  And in case %s it %s.\n", verdict->golden_case->name, verdict->later);
+        printf("  And in case \"%s\" it %s.\n", verdict->golden_case->name, verdict->later);
     else if (advice) printf("  %s\n", advice);
 }
 
@@ -183,7 +183,7 @@ static void show_smallest(int count, const Verdict verdicts[]) {
     while (smallest < verdicts + count && !smallest->comparison.wrong) smallest++;
     if (smallest == verdicts + count) return;
     const GoldenCase *one = smallest->golden_case;
-    printf("  The smallest case that fails is %s:\n", one->name);
+    printf("  The smallest case that fails is \"%s\":\n", one->name);
     for (int i = 0; i < one->input_count; i++) print_numbers(one->input[i].name, &one->input[i]);
     Tensor got = one->expected;
     got.dtype = F32;
@@ -219,7 +219,7 @@ static void print_first_wrong(int count, const Verdict verdicts[]) {
             first_wrong_text(text, verdict);
             say = text;
         }
-        printf("  First mistake, in case %s: %s\n", verdict->golden_case->name, say);
+        printf("  First mistake, in case \"%s\": %s\n", verdict->golden_case->name, say);
         return;
     }
 }
@@ -345,16 +345,16 @@ static void say_what_is_wrong(Judgement *judgement) {
     const char *known = found.known_mistake;
     judgement->status = troubled ? status_of(troubled->trouble) : WRONG;
     if (troubled)
-        snprintf(say, DIAGNOSIS, "case %s: %s", troubled->golden_case->name, troubled->trouble);
+        snprintf(say, DIAGNOSIS, "case \"%s\": %s", troubled->golden_case->name, troubled->trouble);
     else if (!first(written, judgement) || (known && strcmp(known, DOES_NOTHING) == 0))
         judgement->status = NOT_IMPLEMENTED;
     else if (!known && deviating) {
         judgement->status = status_of(deviating->later);
-        snprintf(say, DIAGNOSIS, "case %s: %s", deviating->golden_case->name, deviating->later);
+        snprintf(say, DIAGNOSIS, "case \"%s\": %s", deviating->golden_case->name, deviating->later);
     } else if (found.advice[0]) memcpy(say, found.advice, DIAGNOSIS);
     else {
         first_wrong_text(where, failing);
-        snprintf(say, DIAGNOSIS, "case %s: %s", failing->golden_case->name, where);
+        snprintf(say, DIAGNOSIS, "case \"%s\": %s", failing->golden_case->name, where);
     }
 }
 
