@@ -448,8 +448,8 @@ int main(int argc, char **argv) {
     char *source = library ? source_name(library) : NULL;
     Library *opened = library ? library_open(library) : NULL;
     if (number) {
-        bool solved = show_progress(exercise_numbered(number), opened, source);
-        return library_close(opened), free(source), solved ? 0 : 1;
+        bool is_wrong = !show_progress(exercise_numbered(number), opened, source);
+        return library_close(opened), free(source), is_wrong ? 1 : 0;
     }
     Subject chosen[MAX_KERNELS];
     int count = choose(chosen, name, opened, library);
