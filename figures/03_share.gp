@@ -1,8 +1,8 @@
-# Where the parameters of each Llama are.
+# Where the weights of each Llama are.
 height = 460
 load "figures/style.gp"
 
-set title "Most parameters of a Llama are in its feed-forward layers"
+set title "Most weights of a Llama are in its feed-forward layers"
 set xrange [0:100]
 set yrange [9.7:-0.7]
 set xtics format "%g %%" 0, 25, 100

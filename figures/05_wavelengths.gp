@@ -2,7 +2,7 @@
 height = 500
 load "figures/style.gp"
 
-set title "Right of its dot, a model's pairs never complete a rotation in its context"
+set title "Right of its dot, a model's pairs never make a full turn in its context"
 set xlabel "pair i"
 set ylabel "positions per rotation"
 set xrange [0:79]

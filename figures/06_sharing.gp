@@ -1,9 +1,9 @@
 # Which key/value head each of 6 query heads reads, as the kernel does it.
-height = 330
+height = 345
 load "figures/style.gp"
 
 set title font ",16"
-set multiplot layout 1, 3 margins 0.185, 0.985, 0.17, 0.70 spacing 0.03 \
+set multiplot layout 1, 3 margins 0.185, 0.985, 0.22, 0.70 spacing 0.03 \
     title "Query heads keep their own queries and share keys and values" font ",18"
 unset tics
 unset border
@@ -12,7 +12,7 @@ set xrange [-0.6:5.6]
 set yrange [-0.4:1.4]
 array heads[3] = [6, 2, 1]
 array name[3] = ["MHA: each its own", "GQA: neighbours share", "MQA: all share one"]
-array who[3] = ["Llama 1, Llama 2 to 13B", "the course's model: 3 share one\nLlama 3 8B: 4,  2 70B: 8,  405B: 16", "no Llama"]
+array who[3] = ["Llama 1, Llama 2 7B and 13B", "the course's model: 3 share one\nLlama 3 8B: 4,  Llama 2 70B: 8\nLlama 3.1 405B: 16", "no Llama"]
 first(n, h) = int(h) % (6 / heads[n]) == 0 # of its group
 place(n, g) = (g + 0.5) * 6.0 / heads[n] - 0.5 # below the middle of its group
 set label 1 "query heads" at -0.8, 1 right textcolor rgb blue

@@ -4,7 +4,7 @@ load "figures/style.gp"
 
 set title "FlashAttention works in the same memory at 131072 tokens as at 512"
 set xlabel "tokens of the text"
-set ylabel "bytes to work in, beside inputs and output" offset -1
+set ylabel "working memory of one head" offset -1
 set logscale x 2
 set logscale y 2
 set xrange [512:131100]
@@ -17,7 +17,7 @@ unset key
 file = data."/08_memory.dat"
 right = 131072 * 1.15
 set label "all T × T scores" at right, 2.0**36 textcolor rgb vermillion
-set label "128 queries' rows,\n128 × T" at right, 2.0**26.4 textcolor rgb purple
+set label "rows of 128 queries,\n128 × T" at right, 2.0**26.4 textcolor rgb purple
 set label "FlashAttention,\n128 queries" at right, 2.0**17.4 textcolor rgb blue
 plot file using 1:2 with linespoints linetype 2, \
      file using 1:3 with linespoints linetype 4, \
