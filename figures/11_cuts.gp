@@ -4,8 +4,8 @@ load "figures/style.gp"
 file = data."/11_next.dat"
 
 # How many tokens min-p 0.1 and top-p 0.9 keep.
-stats file using 4 nooutput; likeliest = STATS_max
-stats file using ($4 >= 0.1 * likeliest ? 1 : 0) nooutput; min_p = STATS_sum
+stats file using 4 nooutput; largest = STATS_max
+stats file using ($4 >= 0.1 * largest ? 1 : 0) nooutput; min_p = STATS_sum
 stats file using ($5 - $4 < 0.9 ? 1 : 0) nooutput; top_p = STATS_sum
 most = top_p + 6.6
 
@@ -24,14 +24,14 @@ keep(x, text, at, side, y, colour) = sprintf("set arrow from %g, graph 0 to %g, 
 set title "Top-k counts, min-p compares with the most likely token, top-p adds up"
 set origin 0, 0.45; set size 1, 0.55
 set tmargin 3; set bmargin 0.6
-set yrange [0:1.13 * likeliest]
+set yrange [0:1.13 * largest]
 set ylabel "probability"
 set format x ""
 eval keep(k + 0.5 - beside, "top-k 5", k + 0.3, "right", 0.84, purple)
 eval keep(min_p + 0.5, "min-p 0.1", min_p + 0.32, "right", 0.84, vermillion)
 eval keep(top_p + 0.5 + beside, "top-p 0.9", top_p + 0.68, "left", 0.84, green)
-set arrow from 0.4, 0.1 * likeliest to most, 0.1 * likeliest nohead linewidth 1.5 linecolor rgb vermillion
-set label "a tenth of the largest" at most - 0.1, 0.163 * likeliest right textcolor rgb vermillion
+set arrow from 0.4, 0.1 * largest to most, 0.1 * largest nohead linewidth 1.5 linecolor rgb vermillion
+set label "a tenth of the largest" at most - 0.1, 0.163 * largest right textcolor rgb vermillion
 plot file using 1:4 with boxes linecolor rgb blue
 
 unset arrow; unset label; unset title

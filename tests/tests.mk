@@ -124,7 +124,7 @@ compat-tokenizers: $(BUILD)/check_tokenizer ## the same ids as Hugging Face's, O
 	@$(PYTHON) tests/formats/check_tokenizers.py $(BUILD)/check_tokenizer && $(PYTHON) tests/formats/check_gguf_tokenizers.py $(BUILD)/check_tokenizer
 
 # What changes in the trained model when something is done to it: tests/studies/NAME.c, whose output is NAME.txt beside it.
-STUDIES = ablations extrapolation sampling perplexity quantized hyperparameters
+STUDIES = ablations extrapolation sampling perplexity quantized hyperparameters judges
 $(STUDIES:%=$(BUILD)/%) $(BUILD)/model_card: $(BUILD)/%: $(BUILD)/objects/tests/studies/%.o $(BUILD)/libjudge.a $(BUILD)/libllama.a
 	$(link)
 studies: $(STUDIES:%=$(BUILD)/%) $(BUILD)/stories ## run the studies of the trained model again, in some minutes
@@ -134,6 +134,7 @@ studies: $(STUDIES:%=$(BUILD)/%) $(BUILD)/stories ## run the studies of the trai
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/perplexity > $(BUILD)/perplexity.txt
 	@$(BUILD)/stories --count 100 --seed 2 | $(BUILD)/quantized > $(BUILD)/quantized.txt
 	@$(BUILD)/hyperparameters > $(BUILD)/hyperparameters.txt
+	@$(BUILD)/judges > $(BUILD)/judges.txt
 	@mv $(STUDIES:%=$(BUILD)/%.txt) tests/studies/
 
 # ---------------------------------------------------------------- how fast

@@ -37,7 +37,7 @@ void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int posit
 /* The challenge, in two steps. The judge's cases are named after the types of scaling.
  *
  * First step: ROPE_DEFAULT and ROPE_LLAMA3, which the lesson explains. Return 1. With these two you
- * can run every Llama from 1 to 3.3, and 11 of the 26 cases pass.
+ * can run every Llama from 1 to 3.3, and the 11 cases of the first step pass.
  *
  * Second step: ROPE_LINEAR, ROPE_DYNAMIC, ROPE_YARN and ROPE_LONGROPE, which the chapter's
  * REFERENCE.md explains. Return the number by which cosine and sine are multiplied. */

@@ -29,7 +29,7 @@ static void rotate_from(Rope *rope, int T, int H, int D, float out[restrict T][H
     for (int t = 0; t < T; t++) positions[t] = first + t;
     rope_frequencies(D, inv_freq, &llama2, T);
     rope_table(T, D, table, positions, inv_freq);
-    rope(T, H, D, out, x, table[0], table[1]);
+    rope(T, H, D, out, x, table[COSINES], table[SINES]);
 }
 
 static double dot(int D, const float a[D], const float b[D]) {

@@ -21,7 +21,7 @@ static void rotate(Rope *rope, int D, float out[restrict D], const float x[D], i
     float inv_freq[D / 2], table[2][1][D / 2];
     rope_frequencies(D, inv_freq, &llama2, 1);
     rope_table(1, D, table, &position, inv_freq);
-    rope(1, 1, D, (float(*)[1][D])out, (const float(*)[1][D])x, table[0], table[1]);
+    rope(1, 1, D, (float(*)[1][D])out, (const float(*)[1][D])x, table[COSINES], table[SINES]);
 }
 
 /* The dot product of a query at m and a key at n, both rotated. */
@@ -153,7 +153,7 @@ static void on_the_text(const Sentence *s) {
     for (int t = 0; t < T; t++) positions[t] = t;
     rope_frequencies(D, inv_freq, &llama2, T);
     rope_table(T, D, table, positions, inv_freq);
-    rope_half_split(T, H, D, out, q, table[0], table[1]);
+    rope_half_split(T, H, D, out, q, table[COSINES], table[SINES]);
     section("RoPE on the example text");
     Table rows = {0};
     table_row(&rows, "query of|position|pair 0|rotated by|after|pair %d|rotated by|after", slow);

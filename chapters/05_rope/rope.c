@@ -19,8 +19,8 @@ void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int posit
         for (int i = 0; i < D / 2; i++) {
             float angle =
                 (float)positions[t] * inv_freq[i]; /* float32, as the models were trained with */
-            table[0][t][i] = cosf(angle);
-            table[1][t][i] = sinf(angle);
+            table[COSINES][t][i] = cosf(angle);
+            table[SINES][t][i] = sinf(angle);
         }
 }
 

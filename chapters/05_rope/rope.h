@@ -18,7 +18,10 @@
 
 /* ---------------------------------------------------------------- the angles */
 
-/* table[0][t][i] = cos(positions[t] inv_freq[i]), table[1][t][i] = sin(the same).
+/* The two halves of a table of angles. */
+enum { COSINES, SINES };
+
+/* table[COSINES][t][i] = cos(positions[t] inv_freq[i]), table[SINES][t][i] = sin(the same).
  * Source: LlamaRotaryEmbedding of transformers. */
 void rope_table(int T, int D, float table[restrict 2][T][D / 2], const int positions[T],
                 const float inv_freq[D / 2]);

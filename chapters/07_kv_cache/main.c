@@ -214,7 +214,7 @@ static double tokens_per_second(int T, bool with_cache) {
     float(*out)[H][D] = xmalloc((size_t)T * sizeof *out);
     for (int t = 0; t < T; t++) memcpy(x[t], normed[t % s.T], sizeof *x);
     KVCache cache = kv_cache_new(T, KV, D);
-    double start = processor_seconds();
+    double start = seconds();
     for (int length = T - NEW; length <= T; length++) {
         if (!with_cache) cache.length = 0;
         int first = cache.length, n = length - first;
@@ -224,9 +224,9 @@ static double tokens_per_second(int T, bool with_cache) {
         cached_attention(T, first, n, H, KV, D, out, (void *)cache.k, (void *)cache.v, q, k, v);
         cache.length = length;
         if (length == T - NEW)
-            start = processor_seconds(); /* the prompt is processed: generation begins */
+            start = seconds(); /* the prompt is processed: generation begins */
     }
-    double elapsed = processor_seconds() - start;
+    double elapsed = seconds() - start;
     kv_cache_free(&cache);
     free(x);
     free(q);

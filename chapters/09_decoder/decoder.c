@@ -69,8 +69,8 @@ void attention_block(Decoder *d, int l, int T, int C, float delta[restrict T][C]
     int H = c->H, KV = c->KV, D = c->D;
     float(*keys)[d->capacity][KV][D] = (void *)d->keys,
     (*values)[d->capacity][KV][D] = (void *)d->values;
-    const float(*angles)[T][D / 2] = (void *)d->cos_sin, (*cosine)[D / 2] = angles[0],
-                                (*sine)[D / 2] = angles[1];
+    const float(*angles)[T][D / 2] = (void *)d->cos_sin, (*cosine)[D / 2] = angles[COSINES],
+                                (*sine)[D / 2] = angles[SINES];
 
     size_t mark = d->arena_used;
     float(*normed)[C] = decoder_alloc(d, sizeof(float[T][C]));

@@ -70,8 +70,8 @@ static void head_vectors(const Model *model, int T, int heads, int head, const f
     linear_tensor(T, C, heads * D, (float(*)[heads * D]) all, (const float(*)[C])normed, weight);
     for (int i = head * D; bias && i < (head + 1) * D; i++)
         for (int t = 0; t < T; t++) all[t][head][i - head * D] += bias[i];
-    (model->interleaved ? rope_interleaved : rope_half_split)(T, heads, D, turned, all, table[0],
-                                                              table[1]);
+    (model->interleaved ? rope_interleaved : rope_half_split)(T, heads, D, turned, all,
+                                                              table[COSINES], table[SINES]);
     for (int t = 0; t < T; t++) memcpy(out[t], turned[t][head], sizeof out[t]);
     free(all);
     free(turned);

@@ -61,7 +61,7 @@ typedef struct {
     int token;
 } Candidate;
 
-static int likelier_first(const void *a, const void *b) {
+static int more_probable_first(const void *a, const void *b) {
     const Candidate *x = a, *y = b;
     int order = (x->logit < y->logit) - (x->logit > y->logit);
     return order ? order : y->token - x->token;
@@ -77,7 +77,7 @@ void top_p(int V, float out[V], const float logits[V], float p) {
     for (int v = 0; v < V; v++)
         if (exp((double)logits[v] - most) / sum >= least)
             candidates[count++] = (Candidate){logits[v], v};
-    qsort(candidates, (size_t)count, sizeof *candidates, likelier_first);
+    qsort(candidates, (size_t)count, sizeof *candidates, more_probable_first);
 
     for (int v = 0; v < V; v++) out[v] = -INFINITY;
     for (int i = 0; i < count && (i == 0 || before < p); i++) {

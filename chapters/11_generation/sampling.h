@@ -35,7 +35,7 @@ void top_k(int V, float out[V], const float logits[V], int k);
  */
 void top_p(int V, float out[V], const float logits[V], float p);
 
-/* Keeps the tokens that are at least p times as likely as the likeliest. 0 <= p <= 1.
+/* Keeps the tokens that are at least p times as likely as the most likely. 0 <= p <= 1.
  * Source: Nguyen et al. 2024; MinPLogitsWarper. */
 void min_p(int V, float out[V], const float logits[V], float p);
 

@@ -42,7 +42,7 @@ static void print_next(const HiddenStates *run) {
         if (logits[v] > logits[best]) best = v;
     if (run->T == 1) printf("After this token,");
     else printf("After these %d tokens,", run->T);
-    printf(" token %d is the likeliest: its logit is %.4f.\n", best, logits[best]);
+    printf(" token %d is the most probable: its logit is %.4f.\n", best, logits[best]);
 }
 
 static void check_dump_can_be_written(const char *path) {

@@ -22,9 +22,21 @@ static char *prompt_of(const Args *args, size_t *length) {
     return prompt;
 }
 
+/* Nothing is seen of a long prompt before all of it is processed. */
+static void announce_prompt(const Llama *llama, size_t count) {
+    enum { MANY = 256 };
+    const double many = 2e11; /* operations: some seconds of a processor */
+    double operations = 2.0 * (double)config_parameters(&llama->model.config) * (double)count;
+    bool is_long = count >= MANY || operations > many;
+    if (is_long && !llama->args->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "processing a prompt of %zu tokens; then up to %d tokens are generated\n",
+                count, llama->settings.tokens);
+}
+
 static void write_on(const Llama *llama, size_t count, const int ids[count], size_t length,
                      const char shown[length]) {
     Session session = session_new(llama, count + (size_t)llama->settings.tokens);
+    announce_prompt(llama, count);
     session_read(&session, count, ids);
     fwrite(shown, 1, length, stdout);
     FinishReason ending =
@@ -105,16 +117,16 @@ int main(int argc, char **argv) {
         {"token-ids|ids", "1,2,3", "the same in tokens; and tokens are what is written, too",
          &a.ids},
         {"max-tokens|tokens", "N", "write so many at most (256)", &a.tokens},
-        {"temperature", "X", "0 takes the likeliest token, 1 draws as the model says (0.8)",
+        {"temperature", "X", "0 takes the most probable token, 1 draws as the model says (0.8)",
          &a.temperature},
-        {"top-k", "K", "draw from the K likeliest; 0: from all (0)", &a.top_k},
-        {"top-p", "P", "draw from the likeliest that together have P (0.95)", &a.top_p},
-        {"min-p", "P", "draw from those that are P times as likely as the likeliest (0)", &a.min_p},
+        {"top-k", "K", "draw from the K most probable; 0: from all (0)", &a.top_k},
+        {"top-p", "P", "draw from the most probable that together have P (0.95)", &a.top_p},
+        {"min-p", "P", "draw from those that are at least P times as probable as the first (0)", &a.min_p},
         {"repetition-penalty", "R", "above 1, what the text already has becomes less likely (1)",
          &a.repetition_penalty},
         {"stop", "TEXT …", "the text ends where this would begin; it may be there several times",
          a.stops},
-        {"logprobs", "N", "a line for each token: log p of it, and of the N likeliest",
+        {"logprobs", "N", "a line for each token: log p of it, and of the N most probable",
          &a.logprobs},
         {"seed", "S", "the same text for the same seed (from the clock)", &a.seed},
         {"ctx-size|context", "N",

@@ -195,7 +195,7 @@ void all_reduce_sum(size_t n, float x[n]) {
     float *mine = x + own.first, *slices = slices_of_all(width);
     int count = 0;
 
-    /* Reduce-scatter: each rank receives all copies of its own slice, and adds them up. */
+    /* Reduce-scatter: each rank receives its own slice from every other rank, and adds. */
     for (int r = 0; r < ranks.count; r++) {
         if (r == ranks.rank) continue;
         ShardRange theirs = slice(n, r);

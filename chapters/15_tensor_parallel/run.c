@@ -251,8 +251,8 @@ typedef struct {
 } Holding;
 
 static void holding_rows(Table *table, const Holding *all, int count) {
-    table_row(table, "rank|query heads|key/value heads|hidden features|tokens|kB of matrices|bytes "
-                     "of cache a token");
+    table_row(table, "rank|query heads|key/value heads|hidden units|tokens|kB of matrices|bytes "
+                     "of cache per token");
     for (int r = 0; r < count; r++) {
         const Holding *h = &all[r];
         const ShardRange *p[] = {&h->heads, &h->kv_heads, &h->hidden, &h->tokens};

@@ -15,7 +15,7 @@ typedef struct {
         *ids; /* "1,2,3" in place of a text; then the tokens that follow are printed as numbers */
     const char *compare; /* a dump of chapter 9's: its tokens are read, and the logits judged */
     int tokens;          /* to write, at most */
-    float temperature;   /* 0: the likeliest */
+    float temperature;   /* 0: the most probable token */
     unsigned long seed;
     bool ignore_eos;
     bool report; /* what each rank holds, and what it has sent for a token */

@@ -83,7 +83,8 @@ static void apply_rope(const Parameters *w, const Activations *a, int heads, flo
     float(*turned)[T][heads][D] = (void *)out, (*angles)[T][D / 2] = (void *)a->cos_sin;
     const float(*plain)[T][heads][D] = (const void *)x;
     __typeof__(rope_half_split) *rope = w->interleaved ? rope_interleaved : rope_half_split;
-    for (int b = 0; b < a->B; b++) rope(T, heads, D, turned[b], plain[b], angles[0], angles[1]);
+    for (int b = 0; b < a->B; b++)
+        rope(T, heads, D, turned[b], plain[b], angles[COSINES], angles[SINES]);
 }
 
 static void apply_rope_backward(const Parameters *w, const Activations *a, int heads, float *dx,
@@ -93,7 +94,8 @@ static void apply_rope_backward(const Parameters *w, const Activations *a, int h
     const float(*turned)[T][heads][D] = (const void *)dout;
     __typeof__(rope_half_split_backward) *rope =
         w->interleaved ? rope_interleaved_backward : rope_half_split_backward;
-    for (int b = 0; b < a->B; b++) rope(T, heads, D, plain[b], turned[b], angles[0], angles[1]);
+    for (int b = 0; b < a->B; b++)
+        rope(T, heads, D, plain[b], turned[b], angles[COSINES], angles[SINES]);
 }
 
 /* The end of the text that begins at row r: the end of its T tokens, or the next token that

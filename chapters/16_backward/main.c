@@ -76,8 +76,9 @@ static void stage_row(void *context, int stage, int rows, int C, const float dx[
     if (stage)
         snprintf(place, sizeof place, "after %s of layer %d",
                  stage % 2 ? "attention" : "feed-forward", (stage - 1) / 2);
-    table_row(&w->table, "%s|%.4f|%.4f|%s", place, rms(C, dx[rows - 1]), others,
-              others > 0 ? s->token[whose] : "none");
+    char token[64] = "none";
+    if (others > 0) snprintf(token, sizeof token, "\"%s\"", s->token[whose]);
+    table_row(&w->table, "%s|%.4f|%.4f|%s", place, rms(C, dx[rows - 1]), others, token);
 }
 
 /* The loss of one answer alone, which is wrong. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The likeliest token to follow the question. */
+/* The most probable token to follow the question. */
 static int answer_of(const Sentence *s) {
     const float *logits = sentence_tensor(s, "logits", 1, s->V);
     int best = 0;

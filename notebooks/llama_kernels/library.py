@@ -35,7 +35,7 @@ def load():
             ("judging_input_count", number, [pointer, number]), ("judging_input", tensors, [pointer, number, number]),
             ("judging_expected", tensors, [pointer, number]),
             ("judging_add", number, [pointer, text, number, tensors, tensors, real, number]),
-            ("judging_add_random", number, [pointer, ctypes.c_uint64, ctypes.c_bool, real]),
+            ("judging_add_random", number, [pointer, ctypes.c_uint64, ctypes.c_bool]),
             ("judging_answer", None, [pointer, number, tensors]), ("judging_trouble", None, [pointer, number, text]),
             ("judging_later", None, [pointer, number, text]), ("judging_verdict", CaseVerdict, [pointer, number]),
             ("judging_report", number, [pointer, text, text]), ("judging_diagnose", number, [pointer, text, text]),
@@ -114,8 +114,9 @@ class Judging:
     def expected(self, case):
         return to_numpy(library.judging_expected(self.handle, case).contents)
 
-    def add(self, name, inputs, shape, tolerance, like=-1):
-        """A further case, whose answer is our kernel's; its index, or -1 if our kernel refuses it."""
+    def add(self, name, inputs, shape, tolerance=0, like=-1):
+        """A further case, whose answer is our kernel's; its index, or -1 if our kernel refuses it. Without a tolerance the judge
+        measures what a right answer may be off by."""
         pairs = [to_tensor(key, value) for key, value in inputs.items()]
         tensors = (Tensor * len(pairs))(*(tensor for tensor, _ in pairs))
         output, _ = to_tensor("out", np.empty(0, np.float32))
@@ -123,8 +124,8 @@ class Judging:
         output.shape[: len(shape)] = shape
         return library.judging_add(self.handle, name.encode(), len(pairs), tensors, ctypes.byref(output), tolerance, like)
 
-    def add_random(self, seed, medium, tolerance):
-        return library.judging_add_random(self.handle, seed, medium, tolerance)
+    def add_random(self, seed, medium):
+        return library.judging_add_random(self.handle, seed, medium)
 
     def answer(self, case, array):
         tensor, array = to_tensor("out", array)

@@ -121,8 +121,8 @@ linear.wrong("written_transposed",
 linear.wrong_tails("sum over the inputs", lambda full, x, weight, bias=None:
                    x[:, :full(x.shape[1])] @ weight[:, :full(x.shape[1])].T + add(bias))
 
-linear.case("by_hand", "Two tokens of three numbers, two outputs: all of it fits on paper.",
-            x=[[1, 2, 3], [4, 5, 6]], weight=[[1, 0, -1], [2, 1, 0]], bias=[10, 20])
+linear.case("by_hand", "Chapter 3's example: the sums of three hidden units.",
+            x=[[1, 2]], weight=[[1, 1], [1, -1], [0, 2]])
 linear.case("no_bias", "A Llama has no biases: bias is NULL.",
             x=normal(3, 8), weight=normal(4, 8))
 linear.case("ragged", "7 rows of 33 inputs and 19 outputs: no size is a multiple of anything.",

@@ -252,8 +252,8 @@ def around_2048(rows):
     return lambda random: 2048 + np.array([random.permutation(SIXTEENTHS) for _ in range(rows)]) / 16
 
 
-layer_norm.case("by_hand", "Mean 1, variance 3; with eps = 1 the root is 2.",
-                x=[[0, 0, 0, 4]], weight=[1, 2, 3, 4], bias=[0, 0, 0, 10], eps=1.0)
+layer_norm.case("by_hand", "The lesson's example: mean 2, variance 5.",
+                x=[[1, -1, 3, 5]], weight=[1, 1, 1, 1], bias=[0, 0, 0, 0], eps=1e-5)
 layer_norm.case("small", "Three tokens of eight features.",
                 x=normal(3, 8), weight=normal(8), bias=normal(8), eps=1e-5)
 layer_norm.case("ragged", "2 rows of 77: no size is a multiple of anything.",
@@ -283,8 +283,9 @@ layer_norm.case("not_finite", "An infinity or a NaN spoils its own row, and no o
                 x=[[1, 2, INF, 4], [1, NAN, 3, 4], [1, 2, 3, 5]], weight=[1, 2, 3, 4], bias=[4, 3, 2, 1],
                 eps=1e-5)
 
-batch_norm.case("by_hand", "Means 1 and 2, variances 3; with eps = 1 the root is 2.",
-                x=[[0, 5], [0, 1], [0, 1], [4, 1]], weight=[1, 2], bias=[0, 10], eps=1.0)
+batch_norm.case("by_hand", "The lesson's three tokens; feature 0 has the mean 4 and the variance 18.",
+                x=[[1, -1, 3, 5], [10, -10, 30, 50], [1, 5, 3, -1]], weight=[1, 1, 1, 1], bias=[0, 0, 0, 0],
+                eps=1e-5)
 batch_norm.case("small", "Eight tokens of three features.",
                 x=normal(8, 3), weight=normal(3), bias=normal(3), eps=1e-5)
 batch_norm.case("ragged", "77 rows of 2: no size is a multiple of anything.",
@@ -440,8 +441,8 @@ rms_norm.wrong("weight_of_the_row",
                lambda x, weight, eps: right_rms(x, eps) * weight[:len(x), None]
                if len(x) <= x.shape[1] else None)
 
-rms_norm.case("by_hand", "The mean of the squares is 3; with eps = 1 the root is 2.",
-              x=[[1, 1, 1, 3]], weight=[1, 2, 3, 4], eps=1.0)
+rms_norm.case("by_hand", "The lesson's example: the mean of the squares is 9.",
+              x=[[1, -1, 3, 5]], weight=[1, 1, 1, 0.5], eps=1e-5)
 rms_norm.case("small", "Three tokens of eight features.",
               x=normal(3, 8), weight=normal(8), eps=1e-5)
 rms_norm.case("ten_times", "The lesson's example: ten times the vector, the same output.",
@@ -716,8 +717,8 @@ stream_weight = far_from_ties(stream, 0.4 + 0.1 * random.standard_normal(4096), 
 
 # The seeds are such that no output, right or wrong, lies near a tie; but for those of the last case, which are exact.
 for kernel in rms_norm_bf16, rms_norm_bf16_round_once:
-    kernel.case("by_hand", "The mean of the squares is 3; with eps = 1 the root is 2. Nothing is rounded.",
-                x=[[1, 1, 1, 3]], weight=[1, 2, 3, 4], eps=1.0)
+    kernel.case("by_hand", "The lesson's example: the mean of the squares is 9.",
+                x=[[1, -1, 3, 5]], weight=[1, 1, 1, 0.5], eps=1e-5)
     kernel.case("small", "Three tokens of eight features.",
                 x=normal(3, 8), weight=normal(8), eps=1e-5, seed=1)
     kernel.case("ragged", "2 rows of 77: no size is a multiple of anything.",

@@ -107,7 +107,7 @@ relu_slope.wrong("one_everywhere",
                  lambda x: torch.ones_like(x))
 
 for kernel in relu, relu_slope:
-    kernel.case("by_hand", "Two on either side of zero, and zero.", x=[-2, -1, 0, 1, 2])
+    kernel.case("by_hand", "The lesson's numbers: two on either side of zero, and zero.", x=[-3, -1, 0, 1, 3])
     kernel.case("ordinary", "33 numbers up to 9 in size.", x=uniform(-9, 9, 33))
     kernel.case("extremes", "From the denormals to 1e4.", x=[-1e4, -88, -TINY, -0.0, 0, TINY, 88, 1e4])
     kernel.case("not_finite", "Infinities and a NaN.", x=[-INF, INF, NAN, 1])

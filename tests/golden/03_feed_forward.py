@@ -124,8 +124,7 @@ for least in 3, 4:
                 lambda gate, up, least=least: torch.where(gate < -least, 0, gelu(gate)) * up)
 
 for kernel in glu, bilinear, reglu, geglu, swiglu:
-    kernel.case("by_hand", "Gates at -1, 0, 1 and 2 before 1, 2, 3 and 4.",
-                gate=[-1, 0, 1, 2], up=[1, 2, 3, 4])
+    kernel.case("by_hand", "The lesson's three hidden units.", gate=[3, -1, 4], up=[1, 2, 4])
     # Below -1 GELU's 1 + erf cancels: those gates have cases of their own.
     kernel.case("ordinary", "33 of each: no multiple of any vector unit's width.",
                 gate=uniform(-1, 4, 33), up=normal(33))
@@ -253,10 +252,8 @@ feed_forward.wrong("sums_not_reset",
 feed_forward.wrong_tails("sum in both layers", lambda full, w1, w2, **the_rest: feed(
     w1=without_end(w1, full(len(w1[0]))), w2=without_end(w2, full(len(w2[0]))), **the_rest))
 
-feed_forward.case("by_hand", "Two inputs, three hidden units, of which ReLU shuts one.",
-                  x=[[1, 2]], w1=[[1, 1], [1, -1], [0, 2]], b1=[0, 0, 1], w2=[[1, 2, 1], [0, 1, -1]],
-                  b2=[10, 20],
-                  activation=RELU)
+feed_forward.case("by_hand", "The lesson's example: two inputs, three hidden units, of which ReLU shuts one.",
+                  x=[[1, 2]], w1=[[1, 1], [1, -1], [0, 2]], w2=[[1, 2, 1], [0, 1, -1]], activation=RELU)
 feed_forward.case("vaswani", "The Transformer of 2017: ReLU, biases, F = 4 C.",
                   x=normal(3, 8), w1=normal(32, 8), b1=normal(32), w2=normal(8, 32), b2=normal(8),
                   activation=RELU)
@@ -395,9 +392,9 @@ gated_feed_forward.wrong_tails("sum in all three layers", lambda full, w_gate, w
     w_gate=without_end(w_gate, full(len(w_gate[0]))), w_up=without_end(w_up, full(len(w_up[0]))),
     w_down=without_end(w_down, full(len(w_down[0]))), **the_rest))
 
-gated_feed_forward.case("by_hand", "Two inputs, three hidden units, of which ReLU shuts one.",
+gated_feed_forward.case("by_hand", "The lesson's example: two inputs, three hidden units.",
                         x=[[1, 2]], w_gate=[[1, 1], [1, -1], [0, 2]], w_up=[[1, 0], [0, 1], [2, 1]],
-                        w_down=[[1, 2, 1], [0, 1, -1]], unit=REGLU)
+                        w_down=[[1, 2, 1], [0, 1, -1]], unit=SWIGLU)
 for which, name in enumerate(["glu", "bilinear", "reglu", "geglu", "swiglu"]):
     gated_feed_forward.case(name, f"The unit {name}.",
                             x=normal(2, 6), w_gate=normal(16, 6), w_up=normal(16, 6), w_down=normal(6, 16),

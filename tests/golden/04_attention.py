@@ -107,8 +107,11 @@ softmax.wrong("divided_by_n",
 softmax.wrong_tails("sum", lambda full, x: torch.exp(x - highest(x))
                     / total(torch.exp(x - highest(x))[:, :full(x.shape[1])]))
 
-softmax.case("by_hand", "e^0 : e^(ln 3) : e^(ln 4) is 1 : 3 : 4, wherever it stands.",
-             x=[[0, math.log(3), math.log(4)], [5, 5 + math.log(3), 5 + math.log(4)]])
+QUERIES, KEYS, VALUES = [[1, 1], [2, 0], [1, 2]], [[1, 0], [0, 1], [1, 1]], [[10, 0], [0, 10], [10, 10]]
+SCORES = [[sum(a * b for a, b in zip(q, k)) / math.sqrt(2) for k in KEYS] for q in QUERIES]  # of the lesson's example
+MASKED = [[score if s <= t else -INF for s, score in enumerate(row)] for t, row in enumerate(SCORES)]
+
+softmax.case("by_hand", "The lesson's example: the scores after the mask.", x=MASKED)
 softmax.case("ordinary", "Five rows of eight normal numbers.", x=normal(5, 8))
 softmax.case("ragged", "3 rows of 77: no size is a multiple of anything.", x=normal(3, 77, scale=3))
 softmax.case("long", "A row of 1025 keys.", x=normal(1, 1025, scale=2))
@@ -204,6 +207,11 @@ attention.wrong("masked_after_softmax",
                 "Your weights of the future are made 0 after the softmax, and the rest sum to less than 1. "
                 "Mask the scores before it",
                 lambda q, k, v: by_hand(fit(q, k) / math.sqrt(q.shape[1])) * seen(len(q), len(k)) @ v)
+attention.wrong("weights_of_minus_infinity",
+                "Your weights of the future are made -infinity after the softmax. Mask the scores before it, and the "
+                "softmax makes these weights 0",
+                lambda q, k, v: by_hand(fit(q, k) / math.sqrt(q.shape[1]))
+                .masked_fill(~seen(len(q), len(k)), -INF) @ v)
 wrong_scale("no_scale", "Your scores are not scaled. Divide them by sqrt(D)", lambda D: 1)
 wrong_scale("divided_by_D",
             "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)",
@@ -302,10 +310,7 @@ def quarters(first, *shape):
     return draw
 
 
-attention.case("by_hand",
-               "Scores 0, ln 3 and ln 4: weights in the proportion 1 : 3 : 4, of as many as are seen.",
-               q=[[2, 0, 0, 0]] * 3, k=[[0, 0, 1, 0], [math.log(3), 1, 0, 0], [math.log(4), 0, 0, 1]],
-               v=[[8, 0, 0, 1], [0, 8, 0, 1], [0, 0, 8, 1]])
+attention.case("by_hand", "The lesson's example: three positions of width 2.", q=QUERIES, k=KEYS, v=VALUES)
 attention.case("small", "Six positions of width 8.", q=normal(6, 8), k=normal(6, 8), v=normal(6, 8))
 attention.case("ragged", "11 positions of width 7: no size is a multiple of anything.",
                q=normal(11, 7), k=normal(11, 7), v=normal(11, 7))
@@ -389,8 +394,7 @@ attention_scores.wrong_tails("dot product", lambda full, q, k:
                              fit(q[:, :full(q.shape[1])], k[:, :full(q.shape[1])]) / math.sqrt(q.shape[1]))
 
 case = attention_scores.case
-case("by_hand", "Two queries, three keys: 2 ln 3 / sqrt(4) is ln 3.", q=[[2, 0, 0, 0], [0, 2, 0, 2]],
-     k=[[0, 0, 1, 0], [math.log(3), 1, 0, 0], [math.log(4), 0, 0, 1]])
+case("by_hand", "The lesson's example: three positions of width 2.", q=QUERIES, k=KEYS)
 case("small", "Six positions of width 8.", q=normal(6, 8), k=normal(6, 8))
 case("ragged", "5 queries, 11 keys of width 7: no size is a multiple of anything.", q=normal(5, 7), k=normal(11, 7))
 case("last", "One query and 17 keys, as in decoding.", q=normal(1, 16), k=normal(17, 16))
@@ -437,7 +441,7 @@ causal_mask.wrong("rest_overwritten", "Your scores of the past are lost. The mas
                   lambda scores: masked(0 * scores, lambda t, s: s > t))
 
 case = causal_mask.case
-case("by_hand", "Three positions: three scores are hidden.", scores=[[1, 1, 2], [2, 0, 2], [1, 2, 3]])
+case("by_hand", "The lesson's example: three scores are hidden.", scores=SCORES)
 case("whole_text", "T = S.", scores=normal(6, 6))
 case("ragged", "The last 5 of 11 positions.", scores=normal(5, 11))
 case("decode", "One query, the last: nothing is hidden.", scores=normal(1, 9))
@@ -492,8 +496,8 @@ weighted_sum.wrong("weights_ignored",
 weighted_sum.wrong_tails("sum over the keys", lambda full, weights, v: weights[:, :full(len(v))] @ v[:full(len(v))])
 
 case = weighted_sum.case
-case("by_hand", "Weights 1 : 3 : 4 of three values.", weights=[[1, 0, 0], [0.25, 0.75, 0], [0.125, 0.375, 0.5]],
-     v=[[8, 0, 0, 1], [0, 8, 0, 1], [0, 0, 8, 1]])
+case("by_hand", "The lesson's example: the weights of three values.",
+     weights=[[math.exp(s) / sum(map(math.exp, row)) for s in row] for row in MASKED], v=VALUES)
 case("small", "Six positions of width 8.", weights=mixing(6, 6), v=normal(6, 8))
 case("ragged", "5 queries, 11 keys of width 7: no size is a multiple of anything.",
      weights=mixing(5, 11), v=normal(11, 7))

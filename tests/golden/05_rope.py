@@ -350,8 +350,7 @@ LLAMA_3_1 = dict(D=128, length=131072, rope_type=LLAMA3, rope_theta=500000.0, fa
                  low_freq_factor=1.0, high_freq_factor=4.0,
                  max_position_embeddings=131072.0, original_max_position_embeddings=8192.0)
 
-rope_frequencies.case("by_hand", "theta = 100, two pairs: 1 and 1/10.",
-                      **PLAIN | dict(D=4, rope_theta=100.0))
+rope_frequencies.case("by_hand", "The lesson's example: two pairs, 1 and 1/100.", **PLAIN | dict(D=4))
 rope_frequencies.case("one_pair", "The narrowest head: its only pair turns by 1 a position.", D=2, **PLAIN)
 rope_frequencies.case("three_pairs", "D = 6: the exponents are no binary fractions.", D=6, **PLAIN)
 rope_frequencies.case("eighty_wide", "D = 80: no power of two.", D=80, **PLAIN)

@@ -328,9 +328,8 @@ def stairs(S):
 
 
 case = flash_attention.case
-case("by_hand", "Scores 0, ln 3 and ln 4: weights in the proportion 1 : 3 : 4, of as many as are seen.",
-     q=[[[2, 0, 0, 0]]] * 3, k=[[[0, 0, 1, 0]], [[math.log(3), 1, 0, 0]], [[math.log(4), 0, 0, 1]]],
-     v=[[[8, 0, 0, 1]], [[0, 8, 0, 1]], [[0, 0, 8, 1]]])
+case("by_hand", "The lesson's example: four scores, whose weights are 1 : 2 : 4 : 1.",
+     q=[[[1]]], k=[[[0]], [[math.log(2)]], [[math.log(4)]], [[0]]], v=[[[10]], [[20]], [[30]], [[40]]])
 case("one_key", "A text of one token: each head's own value.", **heads(1, 1, 6, 3, 5))
 case("ragged_37", "A tile and five keys, MHA.", **heads(37, 37, 2, 2, 3))
 case("ragged_70", "Two tiles and six keys, MQA.", **heads(70, 70, 2, 1, 2))

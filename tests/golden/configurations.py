@@ -80,7 +80,7 @@ def rms(error):
 
 
 def compare(number, program, folder):
-    """Our error over PyTorch's, and whether the same tokens are the likeliest."""
+    """Our error over PyTorch's, and whether the same tokens are the most probable."""
     draw = random.Random(number)
     config, T = configuration(draw)
     model = LlamaForCausalLM(config)
@@ -100,7 +100,7 @@ def compare(number, program, folder):
     best, second = truth.topk(2).values.T
     clear = best - second > 2 * torch.maximum((ours - truth).abs(), (theirs - truth).abs()).amax(1)
     same = (ours.argmax(1) == truth.argmax(1))[clear].all().item()
-    return rms(ours - truth) / rms(theirs - truth), "" if same else "another token is the likeliest", config
+    return rms(ours - truth) / rms(theirs - truth), "" if same else "another token is the most probable", config
 
 
 def main():

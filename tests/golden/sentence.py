@@ -68,7 +68,7 @@ def watch(model, ids):
 
 
 def answer(model, tokenizer, ids):
-    """What the model says, up to the full stop; and how near the second likeliest token came."""
+    """What the model says, up to the full stop; and how near the second most probable token came."""
     said, margin = ids, float("inf")
     while tokenizer.id_to_piece(said[-1].item()) != "." and len(said) < len(ids) + STEPS:
         first, second = model(said[None]).logits[0, -1].topk(2).values.tolist()

@@ -3,13 +3,13 @@
     python tests/golden/stories.py            writes stories.safetensors anew
     python tests/golden/stories.py --check    computes it anew and compares
 
-    greedy   [256]        the likeliest tokens after BOS, one after another, past ends of stories, in float32
+    greedy   [256]        the most probable tokens after BOS, one after another, past ends of stories, in float32
     heads    [16, T - 1]  softmax weights of each head of each layer, at the last but one of unseen.safetensors' walk
     scores   [2044]       -log p of the tokens of stories in a row, each window of 512 with BOS before 511 of them
     rounded, rounded64    the same, what meets a linear layer being rounded to bfloat16 first; in float32 and in float64
     bfloat16              the same, all of it in PyTorch's bfloat16
 
-As metadata, how near the second likeliest token ever came (`margin`): another order of sums cannot change the choice.
+As metadata, how near the second most probable token ever came (`margin`): another order of sums cannot change the choice.
 """
 import sys
 from pathlib import Path

@@ -320,7 +320,9 @@ static void heads_that_cannot_share(Call *call) {
 }
 
 static const Refusal refused_by_cache[] = {
-    {"7 of 8 rows are filled, and 2 more do not fit", overfull_cache, true}, {0}};
+    {"The capacity is not checked. 7 of 8 rows are filled, and 2 more do not fit", overfull_cache,
+     true},
+    {0}};
 static const Refusal refused_by_attention[] = {
     {"5 queries cannot be the last of 3 positions", more_queries_than_keys, false}, {0}};
 static const Refusal refused_by_heads[] = {

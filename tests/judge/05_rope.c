@@ -57,7 +57,7 @@ static double number_or_0(const Call *c, const char *name) {
 static RopeParameters rope_parameters(const Call *c) {
     return (RopeParameters){
         .rope_type =
-            (RopeType)whole_number(c, "rope_type"), /* as tests/golden/04_rope.py numbers them */
+            (RopeType)whole_number(c, "rope_type"), /* as tests/golden/05_rope.py numbers them */
         .rope_theta = number_or_0(c, "rope_theta"),
         .factor = number_or_0(c, "factor"),
         .max_position_embeddings = (int)number_or_0(c, "max_position_embeddings"),
@@ -85,6 +85,16 @@ static void unpack_rope_frequencies(Function kernel, const Call *c) {
         AS(rope_frequencies, kernel)(D, inv_freq, &parameters, whole_number(c, "length"));
     memcpy(out, inv_freq, (size_t)D / 2 * sizeof *out);
     if (!is_poison(inv_freq[0])) out[D / 2] = factor;
+}
+
+/* The exercise asks first for the frequencies of the Llamas, and then for the other scalings. A
+ * dynamic scaling within the trained length is none. */
+static bool is_of_a_llama(const GoldenCase *one) {
+    double type = tensor_get(golden_input(one, "rope_type"), 0);
+    return type == ROPE_DEFAULT || type == ROPE_LLAMA3 ||
+           (type == ROPE_DYNAMIC &&
+            tensor_get(golden_input(one, "length"), 0) <=
+                tensor_get(golden_input(one, "max_position_embeddings"), 0));
 }
 
 static void random_rope_frequencies(Call *call, Random *random, Size size) {
@@ -128,7 +138,8 @@ static const Refusal refused_by_rope[] = {
     {"a head of width 5 cannot be cut into pairs", odd_width, false}, {0}};
 
 const Kernel rope_kernels[] = {
-    {KERNEL(rope_frequencies, "05_rope", rope_frequencies), .pointwise = true},
+    {KERNEL(rope_frequencies, "05_rope", rope_frequencies), .pointwise = true,
+     .in_first_step = is_of_a_llama},
     {KERNEL(rope_table, "05_rope", rope_table)},
     {KERNEL(rope_interleaved, "05_rope", rope), .refusals = refused_by_rope},
     {KERNEL(rope_half_split, "05_rope", rope), .refusals = refused_by_rope},

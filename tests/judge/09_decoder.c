@@ -94,8 +94,8 @@ static void begin_piece(Decoder *d, const Call *c, Piece piece) {
     int D = d->model->config.D;
     float(*angles)[piece.T][D / 2] = (void *)d->cos_sin;
     const float(*cosine)[D / 2] = argument(c, "cosine"), (*sine)[D / 2] = argument(c, "sine");
-    memcpy(angles[0], cosine[piece.first], sizeof *angles);
-    memcpy(angles[1], sine[piece.first], sizeof *angles);
+    memcpy(angles[COSINES], cosine[piece.first], sizeof *angles);
+    memcpy(angles[SINES], sine[piece.first], sizeof *angles);
     d->length = piece.first;
 }
 

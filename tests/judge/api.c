@@ -1,5 +1,6 @@
 #include "tests/judge/api.h"
 #include "common/error.h"
+#include "tests/judge/own_answer.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,11 +10,13 @@
 struct Judging {
     const Kernel *kernel;
     Golden golden;
+    bool exact; /* one answer alone is right to a golden case, to the bit */
     int count;
     GoldenCase *cases; /* the golden ones, then the added ones */
     Verdict *verdicts;
     bool *answered;
-    bool *whole; /* judged by the largest number of the output, not of each row */
+    bool *whole;     /* judged by the largest number of the output, not of each row */
+    double **bounds; /* what each number may be off by, measured; NULL where a tolerance is given */
 };
 
 void judge_use_golden(const char *folder) { golden_folder = xstrndup(folder, strlen(folder)); }
@@ -40,7 +43,9 @@ static GoldenCase *grow(Judging *judging) {
     judging->verdicts = xrealloc(judging->verdicts, count * sizeof *judging->verdicts);
     judging->answered = xrealloc(judging->answered, count * sizeof *judging->answered);
     judging->whole = xrealloc(judging->whole, count * sizeof *judging->whole);
+    judging->bounds = xrealloc(judging->bounds, count * sizeof *judging->bounds);
     judging->cases[index] = (GoldenCase){0};
+    judging->bounds[index] = NULL;
     judging->whole[index] = false;
     judging->verdicts[index] = (Verdict){0};
     judging->answered[index] = false;
@@ -51,45 +56,24 @@ Judging *judging_open(const char *name) {
     const Kernel *kernel = kernel_named(name);
     if (!kernel) return NULL;
     Judging *judging = xmalloc(sizeof *judging);
-    *judging = (Judging){.kernel = kernel, .golden = golden_open(name)};
+    *judging =
+        (Judging){.kernel = kernel, .golden = golden_open(name), .exact = answers_exactly(kernel)};
     for (int c = 0; c < judging->golden.count; c++) *grow(judging) = judging->golden.cases[c];
     return judging;
-}
-
-static void *copied(const void *data, size_t bytes) {
-    return memcpy(xmalloc(bytes ? bytes : 1), data, bytes);
-}
-
-static Tensor copy_of_tensor(const Tensor *tensor, const char *name) {
-    Tensor copy = *tensor;
-    copy.name = xstrndup(name, strlen(name));
-    copy.data = copied(tensor->data, tensor_bytes(tensor));
-    return copy;
-}
-
-static void free_tensor(const Tensor *tensor) {
-    free((char *)tensor->name);
-    free((void *)tensor->data);
-}
-
-static void free_added(const GoldenCase *added) {
-    for (int i = 0; i < added->input_count; i++) free_tensor(&added->input[i]);
-    for (int i = 0; i < added->known_mistake_count; i++) free_tensor(&added->known_mistake[i]);
-    free_tensor(&added->expected);
-    free((char *)added->name);
-    free((char *)added->sentence);
 }
 
 void judging_close(Judging *judging) {
     for (int c = 0; c < judging->count; c++) {
         verdict_free(&judging->verdicts[c]);
-        if (c >= judging->golden.count) free_added(&judging->cases[c]);
+        if (c >= judging->golden.count) case_free(&judging->cases[c]);
+        free(judging->bounds[c]);
     }
     golden_close(&judging->golden);
     free(judging->cases);
     free(judging->verdicts);
     free(judging->answered);
     free(judging->whole);
+    free(judging->bounds);
     free(judging);
 }
 
@@ -130,26 +114,26 @@ static Tensor transplanted(const Tensor *mistake, const GoldenCase *from, const 
     return tensor;
 }
 
-/* Takes a call and the answer of our kernel as a further case. Frees the call. */
+/* Takes a call and the answer of our kernel as a further case. Frees the call. Where no tolerance
+ * is given, what a right answer may be off by is measured. */
 static int take_call(Judging *judging, const char *name, Call *call, double tolerance, int like) {
-    Run run = {.call = *call, .threads = 1, .output = call_room(call, tensor_bytes(&call->output))};
-    Outcome outcome = run_job(NULL, judging->kernel->ours, judging->kernel->unpack, 1, &run);
-    if (outcome.returned < 1) {
+    char trouble[TROUBLE];
+    bool is_measured = tolerance == 0, exact = is_measured && judging->exact;
+    OwnAnswer ours = own_answer(judging->kernel, exact, false, call, trouble);
+    if (!ours.bound) {
         call_free(call);
         return -1;
     }
     int index = judging->count;
     GoldenCase *added = grow(judging);
-    added->name = xstrndup(name, strlen(name));
-    added->sentence = xstrndup("", 0);
-    for (int i = 0; i < call->input_count; i++)
-        added->input[added->input_count++] = copy_of_tensor(&call->input[i], call->input[i].name);
-    Tensor output = call->output;
-    output.data = run.output;
-    added->expected = copy_of_tensor(&output, "expected");
-    added->expected64 = added->expected;
-    judging->verdicts[index].comparison.reference = (tolerance - CHECK_ULPS) / CHECK_MULTIPLE;
-    judging->whole[index] = like < 0;
+    *added = case_of_call(name, call, &ours.answer, exact);
+    judging->bounds[index] = ours.bound;
+    if (!is_measured) {
+        free(ours.bound);
+        judging->bounds[index] = NULL;
+        judging->verdicts[index].comparison.reference = (tolerance - CHECK_ULPS) / CHECK_MULTIPLE;
+        judging->whole[index] = like < 0;
+    }
     const GoldenCase *from = like < 0 ? NULL : &judging->cases[like];
     if (from && same_shape(&from->expected, &added->expected))
         for (int m = 0; m < from->known_mistake_count; m++)
@@ -169,13 +153,13 @@ int judging_add(Judging *judging, const char *name, int input_count, const Tenso
     return take_call(judging, name, &call, tolerance, like);
 }
 
-int judging_add_random(Judging *judging, uint64_t seed, bool medium, double tolerance) {
+int judging_add_random(Judging *judging, uint64_t seed, bool medium) {
     Call call = {0};
     char name[64];
     Random random = {.state = seed};
     judging->kernel->random_call(&call, &random, medium ? MEDIUM : SMALL);
     snprintf(name, sizeof name, "random_%llu", (unsigned long long)seed);
-    return take_call(judging, name, &call, tolerance, -1);
+    return take_call(judging, name, &call, 0, -1);
 }
 
 /* ------------------------------------------------------------------ answers */
@@ -190,8 +174,14 @@ void judging_answer(Judging *judging, int index, const Tensor *got) {
     *verdict = verdict_of_output(judging->kernel, one, got);
     judging->answered[index] = true;
     if (!is_added(judging, index) || !verdict->output) return;
+    if (judging->bounds[index]) {
+        verdict->comparison =
+            compare_with_own(judging->kernel, one, judging->bounds[index], verdict->output);
+        return;
+    }
     double *truth = tensor_to_double(&one->expected64);
-    size_t row = judging->whole[index] ? tensor_count(got) : golden_row(one, judging->kernel->pointwise);
+    size_t row =
+        judging->whole[index] ? tensor_count(got) : golden_row(one, judging->kernel->pointwise);
     verdict->comparison = check_within(CHECK_MULTIPLE * reference + CHECK_ULPS, tensor_count(got),
                                        row, verdict->output, truth);
     verdict->comparison.reference = reference;
@@ -230,11 +220,7 @@ CaseVerdict judging_verdict(const Judging *judging, int index) {
                         .worst = comparison->worst,
                         .ulps = comparison->ulps,
                         .reference = comparison->reference};
-    const char *words = verdict.trouble[0] ? verdict.trouble : verdict.later;
-    if (!verdict.trouble[0] && comparison->wrong)
-        difference_text(said.first_wrong, comparison->first_wrong, &verdict.golden_case->expected,
-                        verdict.output[comparison->first_wrong]);
-    else snprintf(said.first_wrong, WORDS, "%s", words);
+    verdict_text(said.first_wrong, &verdict);
     return said;
 }
 

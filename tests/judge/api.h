@@ -1,6 +1,6 @@
-/* The judge as a library, for other languages: notebooks/llama_kernels calls it. A judging holds the cases
- * of one kernel, what was answered to each, and what is to be said of that. The golden cases come
- * first; others can be added, whose answer is that of the chapter's own kernel. */
+/* The judge as a library, for other languages: notebooks/llama_kernels calls it. A judging holds
+ * the cases of one kernel, what was answered to each, and what is to be said of that. The golden
+ * cases come first; others can be added, whose answer is that of the chapter's own kernel. */
 #ifndef JUDGE_API_H
 #define JUDGE_API_H
 
@@ -14,7 +14,7 @@ typedef struct Judging Judging;
 void judge_use_golden(const char *folder);
 const char *judge_kernel(int index);  /* the kernels' names; NULL after the last */
 const char *judge_chapter(int index); /* the folder of its header */
-int judge_sizes(int which);           /* sizeof: 0 Tensor, 1 size_t: a caller's structs must match */
+int judge_sizes(int which); /* sizeof: 0 Tensor, 1 size_t: a caller's structs must match */
 
 Judging *judging_open(const char *kernel); /* NULL: there is no such kernel */
 void judging_close(Judging *judging);
@@ -27,15 +27,16 @@ const Tensor *judging_input(const Judging *judging, int index, int input);
 const Tensor *judging_expected(const Judging *judging, int index);
 
 /* Adds a case with these inputs, whose output has the type and shape of `output` (its data is not
- * read). An answer may differ from our kernel's by `tolerance` ulps of float32: of the largest
- * number of the output; or, if `like` is a case of the same shape, of each row's. Then its stored
- * mistakes are known here, too: each as far from our answer as it is there from PyTorch's. Returns
- * the index; -1 if our kernel refuses it. */
+ * read). With a tolerance of 0 an answer may be off from our kernel's by what own_answer()
+ * measures. Otherwise it is in ulps of float32: of the largest number of the output; or, if `like`
+ * is a case of the same shape, of each row's. Then its stored mistakes are known here, too: each as
+ * far from our answer as it is there from PyTorch's. Returns the index; -1 if our kernel refuses
+ * it. */
 int judging_add(Judging *judging, const char *name, int input_count, const Tensor inputs[],
                 const Tensor *output, double tolerance, int like);
 
 /* Adds the random call of this seed: SMALL or MEDIUM. */
-int judging_add_random(Judging *judging, uint64_t seed, bool medium, double tolerance);
+int judging_add_random(Judging *judging, uint64_t seed, bool medium);
 
 /* What came out: an array, why there is none, or what is wrong although the array is right. */
 void judging_answer(Judging *judging, int index, const Tensor *got);

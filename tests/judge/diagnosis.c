@@ -1,5 +1,7 @@
 #include "tests/judge/diagnosis.h"
+#include "tests/judge/mistakes.h"
 #include "tests/judge/rules.h"
+#include "common/error.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,13 +15,6 @@ char *number_text(char text[static NUMBER_TEXT], int digits, double number) {
 }
 
 /* ------------------------------------------------------------------ known mistakes */
-
-static const Tensor *output_of_mistake(const GoldenCase *golden_case, const char *name) {
-    for (int i = 0; i < golden_case->known_mistake_count; i++)
-        if (strcmp(golden_case->known_mistake[i].name, name) == 0)
-            return &golden_case->known_mistake[i];
-    return NULL;
-}
 
 /* The NaN marks of the sandbox are never a mistake's own NaN. */
 static bool bears_a_mark(const Answer *answer) {
@@ -161,8 +156,8 @@ static bool is_spoken_against(const Explanation *of) {
 
 /* A mistake that leaves cases unexplained, or that most cases speak against, yields to a rule that
  * is certain: what is x unchanged is also x turned by 0. */
-Diagnosis diagnose(const Kernel *kernel, const Golden *golden, int count,
-                   const Verdict verdicts[]) {
+static Diagnosis diagnose_cases(const Kernel *kernel, const Golden *golden, int count,
+                                const Verdict verdicts[]) {
     Evidence evidence = evidence_of(kernel, count, verdicts);
     Explanation best = best_known_mistake(&evidence);
     Diagnosis found = best.diagnosis;
@@ -173,5 +168,22 @@ Diagnosis diagnose(const Kernel *kernel, const Golden *golden, int count,
         snprintf(found.advice, DIAGNOSIS, "%s", golden_advice(golden, found.known_mistake));
     else if (first_failing(&evidence)) follow(LIKELY, likely, &evidence, found.advice);
     evidence_free(&evidence);
+    return found;
+}
+
+/* Of a kernel that is written in two steps: while cases of the first fail, those of the second say
+ * nothing about the mistake. */
+Diagnosis diagnose(const Kernel *kernel, const Golden *golden, int count,
+                   const Verdict verdicts[]) {
+    Verdict *first = xmalloc((size_t)count * sizeof *first);
+    int firsts = 0, failing = 0;
+    for (int i = 0; kernel->in_first_step && i < count; i++) {
+        if (!kernel->in_first_step(verdicts[i].golden_case)) continue;
+        failing += !verdict_passes(&verdicts[i]);
+        first[firsts++] = verdicts[i];
+    }
+    Diagnosis found = failing ? diagnose_cases(kernel, golden, firsts, first)
+                              : diagnose_cases(kernel, golden, count, verdicts);
+    free(first);
     return found;
 }

@@ -10,8 +10,8 @@ static const Exercise exercises[] = {
     {"01_normalization", {"rms_norm", "layer_norm", "batch_norm", "rms_norm_bf16"}},
     {"02_activation", {"relu", "silu", "swish_derivative", "gelu_tanh_derivative"}},
     {"03_feed_forward", {"swiglu", "linear", "feed_forward", "gated_feed_forward"}},
-    {"05_rope", {"rope_interleaved", "rope_half_split", "rope_table", "rope_frequencies"}},
     {"04_attention", {"softmax", "attention_scores", "causal_mask", "weighted_sum", "attention"}},
+    {"05_rope", {"rope_interleaved", "rope_half_split", "rope_table", "rope_frequencies"}},
     {"06_grouped_query", {"grouped_query_attention", "gqa_attention_with_past"}},
     {"07_kv_cache", {"kv_cache_append", "cached_attention"}},
     {"08_flash_attention", {"softmax", "gqa_attention_with_past", "flash_attention"}},
@@ -49,25 +49,77 @@ int task_count(const Exercise *exercise) {
 
 /* ------------------------------------------------------------------ how far is it? */
 
-static void task_row(Table *table, const Exercise *exercise, int t, const Judgement *judgement) {
-    char name[20] = "challenge", cases[32] = "";
-    if (t + 1 < task_count(exercise)) snprintf(name, sizeof name, "task %d", t + 1);
-    if (judgement->status != NOT_IMPLEMENTED && judgement->status != ANOTHER_FUNCTION &&
-        judgement->status != THE_COURSES_OWN)
-        snprintf(cases, sizeof cases, "%d of %d", judgement->passed, judgement->golden.count);
-    table_row(table, "%s|%s|%s%s|%s", name, exercise->tasks[t], status_name(judgement->status),
-              judgement->status == NOT_IMPLEMENTED ? " yet" : "", cases);
+/* How many of a judgement's cases belong to the kernel's first step, and pass. Of a kernel without
+ * steps all do. */
+typedef struct {
+    int cases, passed;
+} Step;
+
+static Step first_step(const Judgement *judgement) {
+    Step first = {0};
+    for (int c = 0; c < judgement->golden.count; c++) {
+        const Verdict *verdict = &judgement->verdicts[c];
+        if (judgement->kernel->in_first_step &&
+            !judgement->kernel->in_first_step(verdict->golden_case))
+            continue;
+        first.cases++;
+        first.passed += verdict_passes(verdict);
+    }
+    return first;
 }
 
-/* The file and the number are all that is needed to go on. */
+static bool is_judged(const Judgement *judgement) {
+    return judgement->status != NOT_IMPLEMENTED && judgement->status != ANOTHER_FUNCTION &&
+           judgement->status != THE_COURSES_OWN;
+}
+
+/* The first step is right, and no case of the second passes yet. */
+static bool is_half_written(const Judgement *judgement) {
+    Step first = first_step(judgement);
+    return judgement->kernel->in_first_step && judgement->status == WRONG &&
+           first.passed == first.cases && judgement->passed == first.passed;
+}
+
+static void step_row(Table *table, const char *name, const char *kernel, KernelStatus status,
+                     Step step, bool has_cases) {
+    char cases[32] = "";
+    bool only_others = status != RIGHT && step.passed == step.cases;
+    if (has_cases)
+        snprintf(cases, sizeof cases, "%d of %d%s", step.passed, step.cases,
+                 only_others ? ", other calls fail" : "");
+    table_row(table, "%s|%s|%s%s|%s", name, kernel, status_name(status),
+              status == NOT_IMPLEMENTED ? " yet" : "", cases);
+}
+
+static void task_row(Table *table, const Exercise *exercise, int t, const Judgement *judgement) {
+    char name[20] = "challenge", second[40];
+    const char *kernel = exercise->tasks[t];
+    if (t + 1 < task_count(exercise)) snprintf(name, sizeof name, "task %d", t + 1);
+    bool has_cases = is_judged(judgement);
+    Step first = first_step(judgement),
+         rest = {judgement->golden.count - first.cases, judgement->passed - first.passed};
+    if (!judgement->kernel->in_first_step) {
+        step_row(table, name, kernel, judgement->status, first, has_cases);
+        return;
+    }
+    bool is_first_right = has_cases && first.passed == first.cases,
+         is_untried = judgement->status == WRONG && rest.passed == 0;
+    snprintf(second, sizeof second, "%s, step 2", name);
+    strcat(name, ", step 1");
+    step_row(table, name, kernel, is_first_right ? RIGHT : judgement->status, first, has_cases);
+    step_row(table, second, kernel, is_untried ? NOT_IMPLEMENTED : judgement->status, rest,
+             has_cases);
+}
+
+/* The last line says what to do next. */
 static void next_step(const Exercise *exercise, const char *source, const char *task,
-                      bool is_wrong) {
+                      const char *what) {
     if (!task && exercise + 1 < exercises + EXERCISES)
-        printf("All of it is right. Next: chapters/%s/README.md\n", exercise[1].chapter);
-    else if (!task) printf("All of it is right. That was the last chapter: build/llama --help\n");
+        printf("Every task is solved. Next: chapters/%s/README.md\n", exercise[1].chapter);
+    else if (!task) printf("Every task is solved. That was the last chapter: build/llama --help\n");
     else
-        printf("Next: %s %s in %s, then give the same command again.\n",
-               is_wrong ? "mend" : "write", task, source);
+        printf("Not solved yet. Next: %s %s in %s, then run the same command again.\n", what, task,
+               source);
 }
 
 /* True if the reader's function of this name calls the other one. */
@@ -109,8 +161,9 @@ bool show_progress(const Exercise *exercise, Library *library, const char *sourc
         task_row(&table, exercise, t, &judgements[t]);
         KernelStatus kernel_status = judgements[t].status;
         solved += kernel_status == RIGHT;
-        if (kernel_status == NOT_IMPLEMENTED && missing < 0) missing = t;
-        else if (kernel_status != RIGHT && kernel_status != NOT_IMPLEMENTED && wrong < 0) wrong = t;
+        bool is_missing = kernel_status == NOT_IMPLEMENTED || is_half_written(&judgements[t]);
+        if (is_missing && missing < 0) missing = t;
+        else if (kernel_status != RIGHT && !is_missing && wrong < 0) wrong = t;
     }
     printf("Chapter %.2s, %s: %d of %d tasks solved\n", exercise->chapter, source, solved, count);
     table_print(&table, stdout);
@@ -122,7 +175,11 @@ bool show_progress(const Exercise *exercise, Library *library, const char *sourc
     if (wrong >= 0) what_it_calls(exercise, library_source(library), wrong, judgements);
     putchar('\n');
     int next = wrong >= 0 ? wrong : missing;
-    next_step(exercise, source, next >= 0 ? exercise->tasks[next] : NULL, wrong >= 0);
+    const char *what = wrong >= 0 ? "fix"
+                       : next >= 0 && is_half_written(&judgements[next])
+                           ? "write the second step of"
+                           : "write";
+    next_step(exercise, source, next >= 0 ? exercise->tasks[next] : NULL, what);
     for (int t = 0; t < count; t++) judgement_free(&judgements[t]);
-    return solved == count;
+    return wrong < 0;
 }

@@ -18,7 +18,8 @@ const Exercise *exercise_numbered(const char *number); /* of chapter "04", or "4
 int task_count(const Exercise *exercise);
 
 /* Prints how far the library's author is: a line a task, the report of the first that is wrong,
- * what to do next. `source` is the file's name. True if every task is solved. */
+ * what to do next. `source` is the file's name. False if something is wrong: a task that is not
+ * written yet is no mistake. */
 bool show_progress(const Exercise *exercise, Library *library, const char *source);
 
 #endif

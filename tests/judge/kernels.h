@@ -7,6 +7,7 @@
 #ifndef VERIFY_KERNELS_H
 #define VERIFY_KERNELS_H
 
+#include "common/golden.h"
 #include "common/random.h"
 #include "tests/judge/sandbox.h"
 
@@ -37,6 +38,8 @@ typedef struct {
         const Call *call); /* floating-point operations, where they may be the limit; or NULL */
     bool has_prefill;      /* random_call knows LARGE_PREFILL */
     bool may_be_empty;     /* by the contract; random_call knows EMPTY */
+    bool (*in_first_step)(
+        const GoldenCase *); /* of a kernel that is written in two steps; or NULL */
 } Kernel;
 
 /* The kernels in the order of the chapters; NULL past the last. */

@@ -6,13 +6,16 @@
 #include "common/file.h"
 #include "common/options.h"
 #include "common/timer.h"
+#include "tests/judge/as_json.h"
 #include "tests/judge/exercises.h"
+#include "tests/judge/mistakes.h"
 #include "tests/judge/outputs.h"
 #include "tests/judge/signature.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef OURS
 #define OURS(kernel) (kernel)->ours
@@ -24,6 +27,31 @@ static const Kernel *kernel_or_fail(const char *name) {
     if (!kernel) fail("%s is no kernel of this course: build/verify --list names them", name);
     return kernel;
 }
+
+/* ------------------------------------------------------------------ --json */
+
+/* With --json an array, an entry a kernel, which takes the place of the report; NULL without. What
+ * a kernel prints goes to standard error then: the document is alone on standard output. */
+static json_t *document;
+static int standard_output;
+
+static void document_open(void) {
+    document = json_array();
+    standard_output = dup(STDOUT_FILENO);
+    if (standard_output < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        fail("--json: standard output cannot be kept for the document");
+}
+
+static void document_close(void) {
+    if (!document) return;
+    fflush(stdout);
+    dup2(standard_output, STDOUT_FILENO);
+    json_dumpf(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(7));
+    putchar('\n');
+    json_decref(document);
+}
+
+/* ------------------------------------------------------------------ what there is to judge */
 
 /* Inputs that are no parameters of the kernel, for who computes elsewhere. */
 static const struct {
@@ -59,18 +87,40 @@ static void list_inputs(const Golden *golden) {
             printf("Input %s: %s.\n", explained[i].input, explained[i].words);
 }
 
-static void list_cases(const Kernel *kernel) {
-    Golden golden = golden_open(kernel->name);
+static void list_cases(const Golden *golden) {
     Table table = {0};
     table_row(&table, "case|<output|<what it tries");
-    for (int c = 0; c < golden.count; c++) {
+    for (int c = 0; c < golden->count; c++) {
         char shape[SHAPE_TEXT];
-        const GoldenCase *one = &golden.cases[c];
+        const GoldenCase *one = &golden->cases[c];
         table_row(&table, "%s|%s|%s", one->name,
                   shape_text(shape, one->expected.rank, one->expected.shape), one->sentence);
     }
     table_print(&table, stdout);
-    list_inputs(&golden);
+    list_inputs(golden);
+}
+
+static void list_mistakes(const Golden *golden) {
+    char does[MISTAKE_TEXT], advice[MISTAKE_TEXT];
+    int count, width = 0;
+    const char **names = known_mistakes(golden, &count);
+    for (int m = 0; m < count; m++)
+        if ((int)strlen(names[m]) > width) width = (int)strlen(names[m]);
+    for (int m = 0; m < count; m++) {
+        mistake_texts(golden, names[m], does, advice);
+        printf("%-*s   %s\n", width, names[m], does);
+        if (advice[0]) printf("%-*s   %s\n", width, "", advice);
+    }
+    printf("%d known mistakes of %s\n", count, golden->kernel);
+    free(names);
+}
+
+/* Prints one kernel's cases or mistakes, or has them in the document. */
+static void tell_of(const Kernel *kernel, void print(const Golden *),
+                    json_t *as_json(const Kernel *, const Golden *)) {
+    Golden golden = golden_open(kernel->name);
+    if (document) json_array_append_new(document, as_json(kernel, &golden));
+    else print(&golden);
     golden_close(&golden);
 }
 
@@ -80,20 +130,21 @@ static void list_kernels(void) {
     const Kernel *kernel;
     for (int k = 0; (kernel = kernel_at(k)); k++) {
         Golden golden = golden_open(kernel->name);
-        int mistakes = 0;
-        for (size_t i = 0; i < golden.file.metadata_count; i++)
-            mistakes += strncmp(golden.file.metadata[i].key, "wrong/", 6) == 0;
+        int mistakes;
+        free(known_mistakes(&golden, &mistakes));
+        if (document) json_array_append_new(document, kernel_as_json(kernel, &golden));
         table_row(&table, "%s|%s|%d|%d", kernel->name, kernel->chapter, golden.count, mistakes);
         golden_close(&golden);
     }
-    table_print(&table, stdout);
+    if (!document) table_print(&table, stdout);
 }
 
 /* ------------------------------------------------------------------ judging */
 
 static KernelStatus judge_subject(const Subject *subject, const char *source) {
     Judgement judgement = judge(subject);
-    judgement_print(&judgement, source);
+    if (document) json_array_append_new(document, judgement_as_json(&judgement, source));
+    else judgement_print(&judgement, source);
     judgement_free(&judgement);
     return judgement.status;
 }
@@ -142,8 +193,12 @@ static bool judge_outputs(const Kernel *kernel, const char *path, const char *ca
         }
         if (count == 0) golden_case(&golden, case_name); /* says that there is no such case */
     }
-    bool pass = report(kernel, &golden, path, count, verdicts) == count;
-    if (only_given && count < golden.count)
+    bool pass = true;
+    for (int i = 0; i < count; i++) pass &= verdict_passes(&verdicts[i]);
+    if (document)
+        json_array_append_new(document, verdicts_as_json(kernel, &golden, path, count, verdicts));
+    else report(kernel, &golden, path, count, verdicts);
+    if (!document && only_given && count < golden.count)
         printf("%d of %d cases were not given, and not judged.\n", golden.count - count,
                golden.count);
     for (int i = 0; i < count; i++) verdict_free(&verdicts[i]);
@@ -304,13 +359,13 @@ static void bench(int count, const Subject chosen[]) {
 static bool judge_all(int count, const Subject chosen[], const char *source) {
     int passed = 0, judged = 0;
     for (int i = 0; i < count; i++) {
-        if (i) putchar('\n');
+        if (i && !document) putchar('\n');
         KernelStatus kernel_status =
             judge_subject(&chosen[i], source ? source : chosen[i].kernel->chapter);
         passed += kernel_status == RIGHT;
         judged += kernel_status != ANOTHER_FUNCTION;
     }
-    if (judged > 1) printf("\n%d of %d kernels pass\n", passed, judged);
+    if (judged > 1 && !document) printf("\n%d of %d kernels pass\n", passed, judged);
     return passed == judged && judged > 0;
 }
 
@@ -321,7 +376,10 @@ static void tell_hidden(int count, const Subject chosen[], const Library *librar
     char say[DIAGNOSIS];
     for (int k = 0, found = 0; messages && (kernel = kernel_at(k)); k++)
         if (found < count && chosen[found].kernel == kernel) found++;
-        else if (is_hidden(messages, kernel, say)) printf("\nNot judged: %s.\n", say);
+        else if (is_hidden(messages, kernel, say)) {
+            if (document) json_array_append_new(document, hidden_as_json(kernel, say));
+            else printf("\nNot judged: %s.\n", say);
+        }
 }
 
 static void export_inputs_of(const char *name, const char *path) {
@@ -332,10 +390,13 @@ static void export_inputs_of(const char *name, const char *path) {
 
 int main(int argc, char **argv) {
     const char *library = NULL, *outputs = NULL, *one_case = NULL, *inputs = NULL, *timed = NULL,
-               *listed = NULL, *number = NULL, *given = NULL, *limit = "10";
+               *listed = NULL, *mistakes = NULL, *json = NULL, *number = NULL, *given = NULL,
+               *limit = "10";
     const Option options[] = {
         {"list", NULL,
          "name the kernels, or the cases of one and its inputs that are no parameters", &listed},
+        {"mistakes", NULL, "name the known mistakes of one, and what to do instead", &mistakes},
+        {"json", NULL, "print verdicts, --list or --mistakes as one JSON document", &json},
         {"library", "FILE.so", "judge the kernels that this shared library defines", &library},
         {"exercise", "NN", "with --library: how far chapter NN's exercise is, and what to do next",
          &number},
@@ -356,7 +417,7 @@ int main(int argc, char **argv) {
                              "Judges a kernel against PyTorch's golden values and names the "
                              "mistake. Without options, the\n"
                              "course's own. Exit status 0 only if every case passes.",
-                             9, options);
+                             11, options);
     const char *name = rest < argc ? argv[rest] : NULL;
     if (rest + 1 < argc) usage_error("%s: one kernel at a time", argv[rest + 1]);
     if (given && !outputs) usage_error("--only-given goes with --check-outputs");
@@ -367,20 +428,28 @@ int main(int argc, char **argv) {
     if (number && (!library || name))
         usage_error("--exercise goes with --library, and with no kernel's name");
 
-    if (!!listed + !!inputs + !!outputs + !!number + !!timed > 1)
-        usage_error(
-            "--list, --export-inputs, --check-outputs, --exercise, --bench: one of them at a time");
+    if (!!listed + !!mistakes + !!inputs + !!outputs + !!number + !!timed > 1)
+        usage_error("--list, --mistakes, --export-inputs, --check-outputs, --exercise, --bench: "
+                    "one of them at a time");
+    if (json && (inputs || number || timed))
+        usage_error("--json goes with a verdict, --list and --mistakes");
+    if (json) document_open();
 
-    if (listed) return name ? list_cases(kernel_or_fail(name)) : list_kernels(), 0;
+    if (mistakes) tell_of(kernel_or_fail(name), list_mistakes, mistakes_as_json);
+    else if (listed && name) tell_of(kernel_or_fail(name), list_cases, cases_as_json);
+    else if (listed) list_kernels();
+    if (mistakes || listed) return document_close(), 0;
     if (inputs) return export_inputs_of(name, inputs), 0;
-    if (outputs)
-        return judge_outputs(kernel_or_fail(name), outputs, one_case, given != NULL) ? 0 : 1;
+    if (outputs) {
+        bool pass = judge_outputs(kernel_or_fail(name), outputs, one_case, given != NULL);
+        return document_close(), pass ? 0 : 1;
+    }
 
     char *source = library ? source_name(library) : NULL;
     Library *opened = library ? library_open(library) : NULL;
     if (number) {
-        bool solved = show_progress(exercise_numbered(number), opened, source);
-        return library_close(opened), free(source), solved ? 0 : 1;
+        bool is_wrong = !show_progress(exercise_numbered(number), opened, source);
+        return library_close(opened), free(source), is_wrong ? 1 : 0;
     }
     Subject chosen[MAX_KERNELS];
     int count = choose(chosen, name, opened, library);
@@ -390,5 +459,6 @@ int main(int argc, char **argv) {
     free(source);
     if (timed && right) bench(count, chosen); /* only what is right is worth timing */
     if (opened) library_close(opened);
+    document_close();
     return right ? 0 : 1;
 }

@@ -163,10 +163,19 @@ static bool is_within(const Choice *choice, int part) {
     return choice->row[part] && (!instead || parts[part_named(instead)].covers);
 }
 
-static bool any_is_used(const Choice *choice) {
+static bool trains(int part) { return parts[part].places == IN_TRAINING; }
+
+static bool any_is_used(const Choice *choice, bool in_training) {
     for (int p = 0; p < PARTS; p++)
-        if (is_used(choice, p)) return true;
+        if (is_used(choice, p) && trains(p) == in_training) return true;
     return false;
+}
+
+/* In which format the reader's kernels want the weights. */
+static Storage chosen_storage(const Choice *choice) {
+    bool has[PARTS];
+    for (int p = 0; p < PARTS; p++) has[p] = is_used(choice, p);
+    return storage_for(has);
 }
 
 /* Where another of the reader's kernels does this one's work, it may do so by calling this one: by
@@ -182,16 +191,16 @@ static void instead_text(char text[static WORDS], const Row *row, const Choice *
     else if (is_block && part->member)
         snprintf(text, WORDS, "%s, where your %s calls d->kernels->%s", part->use, instead,
                  part->member);
-    else snprintf(text, WORDS, "not needed: your %s does it", instead);
+    else snprintf(text, WORDS, "not needed: your %s does its work", instead);
 }
 
-/* "turns queries and keys" */
+/* "rotates queries and keys" */
 static void use_text(char text[static WORDS], const Row *row, const Choice *choice) {
     int part = part_named(row->kernel->name);
     if (part < 0) snprintf(text, WORDS, "not needed");
     else if (!is_written(row->status)) snprintf(text, WORDS, "ours");
     else if (choice->row[part] != row)
-        snprintf(text, WORDS, "not this one: that of %s", choice->row[part]->file->name);
+        snprintf(text, WORDS, "not used: the one in %s is", choice->row[part]->file->name);
     else if (choice->instead[part]) instead_text(text, row, choice);
     else snprintf(text, WORDS, "%s", parts[part].use);
 }
@@ -254,6 +263,7 @@ typedef struct {
     Requests underway;
     const File *loading; /* a library; NULL: none now */
     int questions, ours, right;
+    double loss; /* of training */
     bool done;
 } Told;
 
@@ -321,7 +331,7 @@ static void run_yours(const Choice *choice, const Subjects *subjects, Told *told
     YourLlama llama = your_llama(&subjects->model, subjects->tokenizer, yours, &told->underway);
     let_it_merge(subjects->tokenizer);
     speak(&llama.examinee, safetensors_metadata(&subjects->sentence.file, "story"), ANSWER_TOKENS,
-          ".\n", likeliest);
+          ".\n", greedy);
     speak(&llama.examinee, "Once upon a time", STORY_TOKENS, "", drawn);
     told->right = examine(&llama.examinee, subjects, &told->questions);
     told->done = true;
@@ -329,11 +339,27 @@ static void run_yours(const Choice *choice, const Subjects *subjects, Told *told
 
 /* With ours alone: by how much is it better? */
 static void run_ours(const Choice *choice, const Subjects *subjects, Told *told) {
-    (void)choice;
     static const Function nothing[PARTS];
     told->underway = (Requests){0};
     YourLlama llama = your_llama(&subjects->model, subjects->tokenizer, nothing, &told->underway);
+    store_projections(chosen_storage(choice));
     told->ours = examine(&llama.examinee, subjects, &told->questions);
+}
+
+#ifdef EMULATED
+enum { TRAINING_STEPS = 3 };
+#else
+enum { TRAINING_STEPS = 60 };
+#endif
+
+/* Chapter 17's small model, trained with the reader's kernels, or with ours. */
+static void run_training(const Choice *choice, const Subjects *subjects, Told *told) {
+    (void)subjects;
+    Function yours[PARTS] = {0};
+    for (int p = 0; choice && p < PARTS; p++)
+        if (is_used(choice, p) && trains(p)) yours[p] = function_of(choice->row[p], told);
+    told->loss = train_yours(TRAINING_STEPS, yours, &told->underway);
+    told->done = true;
 }
 
 /* In a process of its own; how that ended. */
@@ -365,14 +391,18 @@ static int run_apart(void run(const Choice *, const Subjects *, Told *), const C
 static void where_text(char text[static WORDS], const Requests *now, int L) {
     char layer[32] = "before layer 0", tokens[64];
     if (now->layer == CUTTING) {
-        snprintf(text, WORDS, "cutting a text into tokens");
+        snprintf(text, WORDS, "while it split a text into tokens");
+        return;
+    }
+    if (now->layer == TRAINING) {
+        snprintf(text, WORDS, "in step %d of training", now->first);
         return;
     }
     if (now->layer == L) snprintf(layer, sizeof layer, "after the last layer");
     else if (now->layer >= 0) snprintf(layer, sizeof layer, "in layer %d", now->layer);
     if (now->first == now->last) snprintf(tokens, sizeof tokens, "token %d", now->first);
     else snprintf(tokens, sizeof tokens, "tokens %d to %d", now->first, now->last);
-    snprintf(text, WORDS, "%s, reading %s", layer, tokens);
+    snprintf(text, WORDS, "%s, while it processed %s", layer, tokens);
 }
 
 static void print_end(const Told *told, const Choice *choice, int status, int L) {
@@ -390,30 +420,55 @@ static void print_end(const Told *told, const Choice *choice, int status, int L)
     where_text(where, now, L);
     if (told->loading) printf("\n%s %s when it was loaded.\n", told->loading->name, what);
     else if (now->is_yours) {
-        printf("\nHere it ends: your %s in %s %s, %s.\n", now->kernel,
+        printf("\nIt ended here: your %s in %s %s, %s.\n", now->kernel,
                choice->row[part_named(now->kernel)]->file->name, what, where);
         if (now->asked)
-            printf("The kernel that it had called last was yours, too: %s in %s.\n", now->asked,
+            printf("The last kernel that it called is also yours: %s in %s.\n", now->asked,
                    choice->row[part_named(now->asked)]->file->name);
     } else if (now->kernel)
-        printf("\nHere it ends: our %s %s, %s. Has one of yours written past its arrays?\n",
-               now->kernel, what, where);
+        printf(
+            "\nIt ended here: the course's %s %s, %s. Has one of yours written past its arrays?\n",
+            now->kernel, what, where);
+}
+
+static Told *shared_told(void) {
+    Told *told =
+        mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (told == MAP_FAILED) fail("no memory to share with the Llama's process");
+    return told;
+}
+
+/* True if it came to its end, or if there is nothing to train with. */
+static bool let_it_learn(const Choice *choice) {
+    if (!any_is_used(choice, true)) return true;
+    Told *told = shared_told();
+    section("Your training");
+    int status = run_apart(run_training, choice, NULL, told);
+    const bool done = told->done;
+    const double loss = told->loss;
+    if (done) {
+        run_apart(run_training, NULL, NULL, told);
+        printf("After %d steps the loss of a small model is %.3f. With the course's kernels it is "
+               "%.3f.\n",
+               TRAINING_STEPS, loss, told->loss);
+    } else print_end(told, choice, status, 0);
+    munmap(told, sizeof *told);
+    return done;
 }
 
 /* True if it came to its end. */
 static bool let_it_speak(const Choice *choice) {
     Subjects subjects = open_subjects();
-    Told *told =
-        mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (told == MAP_FAILED) fail("no memory to share with the Llama's process");
-    section(any_is_used(choice) ? "Your Llama" : "Your Llama, all of it ours so far");
+    Told *told = shared_told();
+    section(any_is_used(choice, false) ? "Your Llama"
+                                       : "Your Llama: so far every kernel is the course's");
     int status = run_apart(run_yours, choice, &subjects, told);
     const bool done = told->done;
     if (done) {
         told->ours = told->right;
-        if (any_is_used(choice)) run_apart(run_ours, choice, &subjects, told);
-        printf("It answers %d of %d questions about %d unseen stories rightly; with our kernels it "
-               "is %d.\n",
+        if (any_is_used(choice, false)) run_apart(run_ours, choice, &subjects, told);
+        printf("It answers %d of %d questions about %d unseen stories correctly. With "
+               "the course's kernels it is %d.\n",
                told->right, told->questions, subjects.stories, told->ours);
     } else print_end(told, choice, status, subjects.model.config.L);
     munmap(told, sizeof *told);
@@ -438,7 +493,8 @@ int main(int argc, char **argv) {
     Choice choice = choose(&work);
     section("Your kernels");
     print_table(&work, &choice);
-    bool right = print_mistakes(&work), done = let_it_speak(&choice);
+    bool right = print_mistakes(&work), spoke = let_it_speak(&choice),
+         done = let_it_learn(&choice) && spoke;
     for (int f = 0; f < work.files; f++) free(work.file[f].name);
     free(work.file);
     free(work.row);

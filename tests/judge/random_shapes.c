@@ -1,6 +1,7 @@
 /* Checks beyond the golden cases: random shapes, beside the chapter's own kernel, and calls that
  * the contract refuses. */
 #include "tests/judge/diagnosis.h"
+#include "tests/judge/own_answer.h"
 #include "common/error.h"
 
 #include <math.h>
@@ -10,34 +11,8 @@
 
 /* ------------------------------------------------------------------ random shapes */
 
-/* Two right float32 kernels differ by their roundings. How much these change an answer is measured,
- * with the chapter's own kernel: every input is changed by 2^-16 of itself, which is 256 times what
- * one rounding does, once up or down at random, and once all up. What an
- * answer moves by is, over 256, what one rounding of the inputs does to it, and so of the same
- * order as what one rounding of every product does.
- *
- * A sum of n terms rounds its total n times, and not only its terms once: that is up to sqrt(n)
- * times as much, as roundings of either sign add up. So a number may be off by
- *
- *   ROUNDINGS sqrt(n) (what it moves by) + OWN_ULPS (units in the last place of its row's largest)
- *
- * with n the longest dimension: a hundred-thousandth of the sum of a row of 4096, where a wrong
- * index makes a number another one. Where an answer jumps, as at the border of the most likely
- * tokens, any answer is as good. */
-static const double ROUNDINGS = 4, OWN_ULPS = 16;
-enum { DRAWS = 2, STEPS = 256 };
-
-/* Where no input is a float32, nothing can be changed a little: so many units in the last place of
- * the largest of all numbers. */
-static const double UNMEASURED_ULPS = 64;
-
-typedef struct {
-    Tensor answer;
-    double *bound; /* for each number: what it may be off by */
-} Ours;
-
 static bool is_like_ours(const void *truth, const Tensor *output, char where[static WORDS]) {
-    const Ours *ours = truth;
+    const OwnAnswer *ours = truth;
     double *expected = tensor_to_double(&ours->answer);
     float *got = tensor_to_float(output);
     Comparison comparison = check_bounds(tensor_count(output), got, expected, ours->bound);
@@ -64,107 +39,6 @@ static char *call_text(char text[static WORDS], const Call *call) {
     return text;
 }
 
-static bool can_change(const Tensor *input) { return input->dtype == F32 && input->rank > 0; }
-
-/* The call with its inputs changed by 2^-16 of themselves: at random, or in the last draw all up.
- */
-static Call changed(Call *call, int draw) {
-    Random random = {.state = 3};
-    Call other = *call;
-    for (int i = 0; i < call->input_count; i++) {
-        const Tensor *input = &call->input[i];
-        if (!can_change(input)) continue;
-        const float *numbers = input->data;
-        float *moved = call_room(call, tensor_bytes(input));
-        uint64_t bits = 0;
-        for (size_t j = 0; j < tensor_count(input); j++) {
-            if (j % 64 == 0) bits = random_bits(&random);
-            bool up = draw == DRAWS - 1 || (bits >> j % 64 & 1);
-            moved[j] = numbers[j] * (up ? 1 + 0x1p-16f : 1 - 0x1p-16f);
-        }
-        other.input[i].data = moved;
-    }
-    return other;
-}
-
-static double longest_dimension(const Call *call) {
-    size_t longest = 1;
-    for (int i = 0; i < call->input_count; i++)
-        for (int axis = 0; axis < call->input[i].rank; axis++)
-            if (call->input[i].shape[axis] > longest) longest = call->input[i].shape[axis];
-    return (double)longest;
-}
-
-/* By what each number moves when the inputs are changed; infinity where it jumps. */
-static double *moves_of(size_t count, const Tensor *answer, const Run changed_runs[DRAWS]) {
-    double *moves = memset(xmalloc(count * sizeof *moves), 0, count * sizeof *moves);
-    float *was = tensor_to_float(answer);
-    for (int draw = 0; draw < DRAWS; draw++) {
-        Tensor other = *answer;
-        other.data = changed_runs[draw].output;
-        float *is = tensor_to_float(&other);
-        for (size_t i = 0; i < count; i++) {
-            double move = fabs((double)is[i] - was[i]) / STEPS;
-            if (isfinite(was[i]) != isfinite(is[i])) moves[i] = INFINITY;
-            else if (isfinite(was[i]) && move > moves[i]) moves[i] = move;
-        }
-        free(is);
-    }
-    free(was);
-    return moves;
-}
-
-/* A row's numbers share their roundings, unless the kernel is pointwise. */
-static double *bounds_of(const Kernel *kernel, bool exact, const Call *call, const Tensor *answer,
-                         const Run changed_runs[DRAWS]) {
-    size_t count = tensor_count(answer), row = exact || kernel->pointwise || answer->rank == 0
-                                                   ? 1
-                                                   : answer->shape[answer->rank - 1];
-    double *bound = memset(xmalloc(count * sizeof *bound), 0, count * sizeof *bound);
-    double *truth = tensor_to_double(answer);
-    if (answer->dtype == BF16) { /* rounded twice, either may be tipped */
-        for (size_t i = 0; i < count; i++) bound[i] = 2 * 0x1p16 * row_ulp(1, &truth[i]);
-    } else if (!exact && !changed_runs) {
-        double unit = row_ulp(count, truth);
-        for (size_t i = 0; i < count; i++) bound[i] = UNMEASURED_ULPS * unit;
-    } else if (!exact) {
-        double *moves = moves_of(count, answer, changed_runs);
-        double factor = ROUNDINGS * sqrt(longest_dimension(call));
-        for (size_t start = 0; start < count; start += row) {
-            double most = 0;
-            for (size_t i = start; i < start + row; i++)
-                if (isfinite(moves[i])) most = fmax(most, moves[i]);
-            double own = OWN_ULPS * row_ulp(row, truth + start) + factor * most;
-            for (size_t i = start; i < start + row; i++)
-                bound[i] = isinf(moves[i]) ? INFINITY : own;
-        }
-        free(moves);
-    }
-    free(truth);
-    return bound;
-}
-
-/* The answer of the chapter's own kernel. It is computed after the reader's, which therefore cannot
- * find it. */
-static Ours our_answer(const Kernel *kernel, bool exact, bool is_long, Call *call) {
-    Run runs[1 + DRAWS];
-    bool measured = false;
-    for (int i = 0; i < call->input_count; i++) measured |= can_change(&call->input[i]);
-    measured = measured && !exact && call->output.dtype != BF16;
-    int count = measured ? 1 + DRAWS : 1;
-    for (int r = 0; r < count; r++)
-        runs[r] = (Run){.call = r ? changed(call, r - 1) : *call,
-                        .threads = 1,
-                        .is_long = is_long,
-                        .output = call_room(call, tensor_bytes(&call->output))};
-    Outcome outcome = run_job(NULL, kernel->ours, kernel->unpack, count, runs);
-    if (outcome.returned < count) fail("the chapter's own %s %s", kernel->name, outcome.trouble);
-    Ours ours = {.answer = call->output};
-    ours.answer.data = runs[0].output;
-    ours.bound = bounds_of(kernel, exact, call, &ours.answer, measured ? runs + 1 : NULL);
-    return ours;
-}
-
 /* What a call is tried for, and what comes of it. */
 typedef struct {
     const Subject *subject;
@@ -177,47 +51,21 @@ typedef struct {
         *wrong; /* the call whose answer is wrong, as a case; its output is NULL if there is none */
 } Attempt;
 
-static Tensor copy_of(const Tensor *tensor) {
-    Tensor copy = *tensor;
-    copy.name = xstrndup(tensor->name, strlen(tensor->name));
-    copy.data = memcpy(xmalloc(tensor_bytes(tensor) + 1), tensor->data, tensor_bytes(tensor));
-    return copy;
-}
-
-/* Makes a case of a call, for diagnose(): what the course's kernel answers is expected. */
-static void keep_wrong(const Attempt *attempt, const Call *call, const Ours *ours,
+/* Keeps a wrong answer as a case's verdict, for diagnose(): what the course's kernel answers is
+ * expected. */
+static void keep_wrong(const Attempt *attempt, const Call *call, const OwnAnswer *ours,
                        const Tensor *output) {
     GoldenCase *one = xmalloc(sizeof *one);
-    size_t count = tensor_count(output);
-    *one = (GoldenCase){.name = "random", .sentence = "", .exact = attempt->exact};
-    for (int i = 0; i < call->input_count; i++)
-        one->input[one->input_count++] = copy_of(&call->input[i]);
-    one->expected = copy_of(&ours->answer);
-    one->expected64 = one->expected;
-    float *got = tensor_to_float(output);
-    double *truth = tensor_to_double(&ours->answer), most = CHECK_ULPS;
-    *attempt->wrong = (Verdict){.golden_case = one, .output = got};
-    attempt->wrong->comparison = check_bounds(count, got, truth, ours->bound);
-    size_t row = attempt->exact ? 1 : golden_row(one, attempt->subject->kernel->pointwise);
-    for (size_t start = 0; start < count; start += row) {
-        double unit = row_ulp(row, truth + start);
-        for (size_t i = start; i < start + row; i++)
-            if (isfinite(ours->bound[i])) most = fmax(most, ours->bound[i] / unit);
-    }
-    attempt->wrong->comparison.reference = (most - CHECK_ULPS) / CHECK_MULTIPLE;
-    free(truth);
+    *one = case_of_call("random", call, &ours->answer, attempt->exact);
+    *attempt->wrong = (Verdict){.golden_case = one, .output = tensor_to_float(output)};
+    attempt->wrong->comparison =
+        compare_with_own(attempt->subject->kernel, one, ours->bound, attempt->wrong->output);
 }
 
 void random_verdict_free(Verdict *verdict) {
     if (!verdict->output) return;
-    GoldenCase *one = (GoldenCase *)verdict->golden_case;
-    for (int i = 0; i < one->input_count; i++) {
-        free((void *)one->input[i].data);
-        free((char *)one->input[i].name);
-    }
-    free((void *)one->expected.data);
-    free((char *)one->expected.name);
-    free(one);
+    case_free(verdict->golden_case);
+    free((void *)verdict->golden_case);
     verdict_free(verdict);
 }
 
@@ -234,7 +82,8 @@ static void note_leak(const Attempt *attempt, const Outcome *outcome) {
 static bool random_call_agrees(const Attempt *attempt, const Random *before, Random *random) {
     const Subject *subject = attempt->subject;
     Call first = {0}, call = {0};
-    Ours ours = {0};
+    char trouble[TROUBLE];
+    OwnAnswer ours = {0};
     Trial trial = {.subject = subject,
                    .call = &call,
                    .is_right = is_like_ours,
@@ -248,7 +97,8 @@ static bool random_call_agrees(const Attempt *attempt, const Random *before, Ran
     }
     subject->kernel->random_call(&call, random, attempt->size);
     trial_run(&trial);
-    ours = our_answer(subject->kernel, attempt->exact, attempt->size == LONG, &call);
+    ours = own_answer(subject->kernel, attempt->exact, attempt->size == LONG, &call, trouble);
+    if (!ours.bound) fail("the chapter's own %s %s", subject->kernel->name, trouble);
 
     char what[WORDS] = "", inputs[WORDS];
     snprintf(what, sizeof what, "%s", trial_trouble(&trial));
@@ -285,14 +135,6 @@ unsigned long seed_of_the_day(void) {
            (unsigned long)day.tm_mday;
 }
 
-static bool is_exact(const Kernel *kernel) {
-    Golden golden = golden_open(kernel->name);
-    bool exact = golden.count > 0;
-    for (int c = 0; c < golden.count; c++) exact &= golden.cases[c].exact;
-    golden_close(&golden);
-    return exact;
-}
-
 /* One call for each dimension that can be long. */
 static bool long_calls_agree(Attempt *attempt, Random *random) {
     attempt->size = LONG;
@@ -314,7 +156,8 @@ static bool long_calls_agree(Attempt *attempt, Random *random) {
 bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNOSIS],
                          char note[static DIAGNOSIS], Verdict *wrong) {
     Random random = {.state = 1}, before = random;
-    Attempt attempt = {subject, is_exact(subject->kernel), SMALL, false, disagreement, note, wrong};
+    Attempt attempt = {subject, answers_exactly(subject->kernel), SMALL, false, disagreement, note,
+                       wrong};
     note[0] = '\0';
     *wrong = (Verdict){0};
     for (int i = 0; i < RANDOM_CALLS + CALLS_OF_THE_DAY; i++) {

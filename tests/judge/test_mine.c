@@ -3,7 +3,9 @@
 #include "09_decoder/decoder.h"
 #include "10_tokenizer/tokenizer_internal.h"
 #include "11_generation/generation.h"
+#include "13_quantization/quantization.h"
 #include "common/file.h"
+#include "common/linear.h"
 #include "common/timer.h"
 #include "tests/judge/exercises.h"
 #include "tests/judge/landlock.h"
@@ -112,8 +114,82 @@ static void each_way_through_it_is_chapter_9s(void **state) {
     free(ids);
 }
 
+/* The projections with weights in a format, and for Q4_0 what they are multiplied by in Q8_0. */
+static void (*quantize)(int rows, int n, void *blocks, const float x[rows][n]);
+static void (*dequantize)(int rows, int n, float out[restrict rows][n], const void *blocks);
+
+static void linear_of_blocks(int rows, int in, int out, float y[restrict rows][out],
+                             const float x[rows][in], const Tensor *weight) {
+    float(*wide)[in] = (void *)tensor_to_float(weight),
+    (*rounded)[in] = malloc(sizeof(float[rows][in]));
+    void *blocks = malloc((size_t)(rows > out ? rows : out) * (size_t)in / 32 * sizeof(BlockQ8_0));
+    memcpy(rounded, x, sizeof(float[rows][in]));
+    quantize(out, in, blocks, wide);
+    dequantize(out, in, wide, blocks);
+    if (quantize == quantize_q4_0) {
+        quantize_q8_0(rows, in, blocks, x);
+        dequantize_q8_0(rows, in, rounded, blocks);
+    }
+    linear(rows, in, out, y, rounded, wide, NULL);
+    free(blocks);
+    free(rounded);
+    free(wide);
+}
+
+static void weights_are_stored_as_the_reader_can_read_them(void **state) {
+    (void)state;
+    static const struct {
+        const char *yours;
+        __typeof__(quantize) quantize;
+        __typeof__(dequantize) dequantize;
+    } formats[] = {{"dot_q4_0", quantize_q4_0, dequantize_q4_0},
+                   {"dequantize_q5_0", quantize_q5_0, dequantize_q5_0},
+                   {"dequantize_q8_0", quantize_q8_0, dequantize_q8_0},
+                   {"quantize_q8_0", quantize_q8_0, dequantize_q8_0}};
+    enum { T = 5 };
+    static const int ids[T] = {1, 300, 17, 900, 42};
+    int V = model.config.V;
+    Kernels kernels = reference_kernels;
+    kernels.linear_tensor = linear_of_blocks;
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        float logits[V], expected[V];
+        Function yours[PARTS] = {0};
+        Requests underway = {0};
+        quantize = formats[f].quantize;
+        dequantize = formats[f].dequantize;
+        yours[part_named(formats[f].yours)] = kernel_named(formats[f].yours)->ours;
+        Decoder decoder = decoder_new(&model, &kernels, T);
+        decoder_eval(&decoder, T, ids);
+        decoder_logits(&decoder, expected);
+        YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
+        read_text(&llama.examinee, T, ids, V, logits);
+        assert_alike(V, logits, expected, formats[f].yours);
+        forget_the_limit();
+        your_llama_free(&llama);
+        decoder_free(&decoder);
+    }
+}
+
 static jmp_buf called;
 static void note_the_call(void) { longjmp(called, 1); }
+
+static Requests of_training;
+static void end_at_the_call(void) { _exit(of_training.is_yours ? 7 : 0); }
+
+/* In a process of its own, since what it has allocated is lost. */
+static void is_called_in_training(int part) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        Function yours[PARTS] = {0};
+        yours[part] = end_at_the_call;
+        train_yours(1, yours, &of_training);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 7)
+        fail_msg("%s is not called in training", parts[part].name);
+}
 
 /* If it is the only one of the reader's, each part is called, and it is noted. */
 static void each_part_is_called(void **state) {
@@ -122,8 +198,12 @@ static void each_part_is_called(void **state) {
     for (int p = 0; p < PARTS; p++) {
         Function yours[PARTS] = {0};
         Requests underway = {0};
-        YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
+        if (parts[p].places == IN_TRAINING) {
+            is_called_in_training(p);
+            continue;
+        }
         yours[p] = note_the_call;
+        YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
         let_it_merge(tokenizer);
         if (setjmp(called) == 0) {
             say(&llama.examinee, "Once upon", 2, "", drawn, nowhere);
@@ -241,7 +321,8 @@ static void a_block_does_the_work_of_its_kernels(void **state) {
     assert_string_equal(instead[part_named("linear")], "decoder_forward");
 
     memset(has, true, sizeof has);
-    has[part_named("decoder_forward")] = has[part_named("decoder_logits")] = false;
+    has[part_named("decoder_forward")] = has[part_named("decoder_logits")] =
+        has[part_named("dot_q4_0")] = false;
     resolve_overrides(has, instead);
     assert_true(has[part_named("attention_block")] && has[part_named("feed_forward_block")]);
     assert_true(has[part_named("rms_norm")] &&
@@ -287,6 +368,9 @@ static const char norm_head[] =
 static const char rope_head[] =
     "rope_half_split(int T, int H, int D, float out[restrict T][H][D], const float x[T][H][D], "
     "const float cosine[T][D / 2], const float sine[T][D / 2])";
+static const char adamw_head[] =
+    "adamw(size_t n, float weight[restrict n], float m[restrict n], float v[restrict n], const "
+    "float gradient[n], int step, float rate, float beta1, float beta2, float eps, float decay)";
 static const char gate_head[] =
     "swiglu(int n, float out[n], const float gate[n], const float up[n])";
 
@@ -300,12 +384,13 @@ static const char gate_head[] =
          ")) * weight[i];\n}"
 #define RIGHT_ROOT "sqrt(mean + eps)"
 
-/* "It answers 3 of 24 questions about 5 unseen stories rightly; with our kernels it is 24." */
+/* "It answers 3 of 24 questions about 5 unseen stories correctly. With the course's kernels it
+ * is 24." */
 static void read_share(int *right, int *ours) {
     int questions = 0, stories = 0;
     const char *line = strstr(said, "It answers ");
-    static const char format[] =
-        "It answers %d of %d questions about %d unseen stories rightly; with our kernels it is %d.";
+    static const char format[] = "It answers %d of %d questions about %d unseen stories correctly. "
+                                 "With the course's kernels it is %d.";
     if (!line || sscanf(line, format, right, &questions, &stories, ours) != 4)
         fail_msg("no share is told:\n%s", said);
     assert_true(*ours >= 4 * stories && *ours <= questions && questions < 6 * stories);
@@ -319,7 +404,7 @@ static void an_untouched_clone_is_all_ours(void **state) {
     for (const char *at = said; (at = strstr(at, "not written yet")); at++) count++;
     assert_int_equal(count, exercises);
     assert_said("chapters/05_rope/exercise.c");
-    assert_said("Your Llama, all of it ours so far");
+    assert_said("Your Llama: so far every kernel is the course's");
     assert_said("Answer: Anna has the red ball.\n");
     assert_said("Once upon a time there was ");
     read_share(&right, &ours);
@@ -362,10 +447,10 @@ static void a_right_kernel_is_a_part_of_it(void **state) {
     write_kernel("my norm.c", norm_head, NORM(RIGHT_ROOT, ""));
     write_merge("merge.c", "", LOWEST_RANK);
     assert_int_equal(run("'my norm.c' merge.c"), 0);
-    assert_said("my norm.c   rms_norm    right         12 of 12   before each block, and before "
-                "the logits\n");
-    assert_said("merge.c     bpe_merge   right         13 of 13   letters become tokens\n");
-    assert_null(strstr(said, "ours so far"));
+    assert_said("my norm.c   rms_norm    right         12 of 12   normalizes before each block "
+                "and before the logits\n");
+    assert_said("merge.c     bpe_merge   right         13 of 13   merges letters into tokens\n");
+    assert_null(strstr(said, "so far every kernel"));
     assert_said("Answer: Anna has the red ball.\n");
     read_share(&right, &ours);
     assert_int_equal(right, ours);
@@ -387,7 +472,7 @@ static void wrong_kernels_are_named_and_used(void **state) {
                  "for (int i = 0; i < n; i++) out[i] = up[i] / (1 + expf(-up[i])) * gate[i];");
     assert_int_equal(run("norm.c rope.c gate.c"), 1);
     assert_said("norm.c   rms_norm          wrong ");
-    assert_said("rope.c   rope_half_split   wrong          0 of 11   turns queries and keys\n");
+    assert_said("rope.c   rope_half_split   wrong          0 of 11   rotates queries and keys\n");
     assert_said("gate.c   swiglu            wrong ");
     assert_said("norm.c, rms_norm: Your epsilon is outside the root");
     assert_said("rope.c, rope_half_split: Your pairs turn backwards.");
@@ -417,8 +502,8 @@ static void the_decoder_is_the_readers(void **state) {
     int right, ours;
     write_decoder("whole.c", "#include", "#include");
     assert_int_equal(run("whole.c"), 0);
-    assert_said("decoder_forward      right           4 of 4   the whole way of the stream\n");
-    assert_said("attention_block      right           7 of 7   what attention adds, where your "
+    assert_said("decoder_forward      right           4 of 4   the whole forward pass\n");
+    assert_said("attention_block      right           7 of 7   the attention block, where your "
                 "decoder_forward calls it\n");
     assert_said("decoder_logits       right           3 of 3   the logits\n");
     assert_said("Answer: Anna has the red ball.\n");
@@ -433,7 +518,7 @@ static void a_wrong_decoder_tells_its_story(void **state) {
     int right, ours;
     write_decoder("wrong.c", "x[t][i] += delta", "x[t][i] = delta");
     assert_int_equal(run("wrong.c"), 1);
-    assert_said("decoder_forward      wrong           0 of 4   the whole way of the stream\n");
+    assert_said("decoder_forward      wrong           0 of 4   the whole forward pass\n");
     assert_said("wrong.c, decoder_forward: ");
     assert_said("Each adds to it: x += delta");
     assert_null(strstr(said, "Answer: Anna has the red ball."));
@@ -450,8 +535,9 @@ static void a_wrong_decoder_tells_its_story(void **state) {
           file);
     fclose(file);
     assert_int_equal(run("nothing.c"), 1);
-    assert_said("Here it ends: your feed_forward_block in nothing.c ended the program (exit status "
-                "7), in layer 2, reading token ");
+    assert_said(
+        "It ended here: your feed_forward_block in nothing.c ended the program (exit status "
+        "7), in layer 2, while it processed token ");
 }
 
 /* A block is in one file, and what it is made of in others: through the table of kernels they are
@@ -477,9 +563,8 @@ static void the_readers_blocks_call_the_readers_kernels(void **state) {
     fclose(file);
     write_kernel("gate.c", gate_head, "for (int i = 0; i < n; i++) out[i] = 0 * gate[i] * up[i];");
     assert_int_equal(run("block.c gate.c"), 1);
-    assert_said("feed_forward_block   right           5 of 5   what the feed-forward adds\n");
-    assert_said(
-        "the gate opens or shuts, where your feed_forward_block calls d->kernels->swiglu\n");
+    assert_said("feed_forward_block   right           5 of 5   the feed-forward block\n");
+    assert_said("computes SwiGLU, where your feed_forward_block calls d->kernels->swiglu\n");
     assert_null(strstr(said, "Answer: Anna has the red ball."));
     read_share(&right, &ours);
     assert_true(right < ours / 2);
@@ -494,8 +579,8 @@ static void the_readers_blocks_call_the_readers_kernels(void **state) {
         system(AT("cp '%s/chapters/07_kv_cache/kv_cache.c' %s/cached.c", ROOT, folder)), 0);
     assert_int_equal(run("own.c cached.c"), 1);
     assert_said(
-        "cached_attention          right         14 of 14   keeps keys and values, and attends\n");
-    assert_said("not needed: your cached_attention does it\n"); /* which calls ours */
+        "cached_attention          right         14 of 14   appends to the cache and attends\n");
+    assert_said("not needed: your cached_attention does its work\n"); /* which calls ours */
     assert_said("Answer: Anna has the red ball.\n");
 
     write_kernel("crash.c", gate_head,
@@ -503,7 +588,7 @@ static void the_readers_blocks_call_the_readers_kernels(void **state) {
                  "for (int i = 0; i < n; i++) out[i] = gate[i] / (1 + expf(-gate[i])) * up[i];");
     assert_int_equal(run("block.c crash.c"), 1);
     assert_said("your feed_forward_block in block.c crashed (");
-    assert_said("The kernel that it had called last was yours, too: swiglu in crash.c.\n");
+    assert_said("The last kernel that it called is also yours: swiglu in crash.c.\n");
 }
 
 /* Its own tokens: the leftmost pair that merges, whatever its rank. */
@@ -520,8 +605,8 @@ static void the_tokenizer_merges_as_the_reader_does(void **state) {
     assert_int_equal(run("exits.c"), 1);
     assert_said("Answer: Anna has the red ball.\n"); /* and then it is to tell a story, which begins
                                                         with "Once" */
-    assert_said("Here it ends: your bpe_merge in exits.c ended the program (exit status 7), "
-                "cutting a text into tokens.\n");
+    assert_said("It ended here: your bpe_merge in exits.c ended the program (exit status 7), "
+                "while it split a text into tokens.\n");
 }
 
 /* What nobody else knows: a kernel that passes, and goes wrong in the Llama alone, whose rows have
@@ -545,7 +630,7 @@ static void how_it_ends_is_told(void **state) {
         assert_int_equal(run("--timeout 1 %s", ends[e].name), 1);
         assert_said("right         12 of 12");
         assert_said(ends[e].words);
-        assert_said(", in layer 0, reading tokens 0 to ");
+        assert_said(", in layer 0, while it processed tokens 0 to ");
     }
 }
 
@@ -569,6 +654,35 @@ static void the_golden_values_are_closed_to_it(void **state) {
     assert_said("(exit status 9)");
 }
 
+/* The kernels of chapters 13, 16 and 17: a step that goes uphill is a wrong optimizer. */
+static void chapters_13_to_17_are_used(void **state) {
+    (void)state;
+    int right, ours;
+    double loss, our_loss;
+    assert_int_equal(
+        system(AT("cp '%s/chapters/13_quantization/quantization.c' %s/blocks.c", ROOT, folder)), 0);
+    write_kernel("uphill.c", adamw_head,
+                 "for (size_t i = 0; i < n; i++) weight[i] += rate * gradient[i] + 0 * "
+                 "(m[i] + v[i] + (float)step + beta1 + beta2 + eps + decay);");
+    assert_int_equal(run("blocks.c uphill.c"), 1);
+    assert_said("5 of 5   every projection, with weights in Q4_0\n");
+    assert_said("uphill.c, adamw: ");
+    read_share(&right, &ours);
+    assert_int_equal(right, ours);
+    const char *line = strstr(said, "After ");
+    static const char format[] =
+        "After %*d steps the loss of a small model is %lf. With the course's kernels it is %lf.";
+    assert_true(line && sscanf(line, format, &loss, &our_loss) == 2);
+    assert_true(loss > our_loss);
+    write_kernel("stops.c", adamw_head,
+                 "weight[0] = m[0] + v[0] + gradient[0] + (float)step + rate + beta1 + beta2 + eps "
+                 "+ decay;\nif (n > 0) exit(7);");
+    assert_int_equal(run("stops.c"), 1);
+    assert_said("Your Llama: so far every kernel is the course's");
+    assert_said("It ended here: your adamw in stops.c ended the program (exit status 7), in step 1 "
+                "of training.\n");
+}
+
 /* And of two files that have the same kernel, the later one counts. */
 static void what_gives_no_kernel_is_told(void **state) {
     (void)state;
@@ -579,7 +693,7 @@ static void what_gives_no_kernel_is_told(void **state) {
     assert_int_equal(run("broken.c one.c two.c other.c 2>/dev/null"), 1);
     assert_said("broken.c: it does not compile\n");
     assert_said("other.c: it defines no kernel of the course");
-    assert_said("not this one: that of two.c\n");
+    assert_said("not used: the one in two.c is\n");
     assert_said("two.c      rms_norm   right ");
     assert_said("Answer: Anna has the red ball.\n");
     assert_misuse(run("nowhere.c"));
@@ -589,6 +703,7 @@ static void what_gives_no_kernel_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_way_through_it_is_chapter_9s),
+        cmocka_unit_test(weights_are_stored_as_the_reader_can_read_them),
         cmocka_unit_test(each_part_is_called),
         cmocka_unit_test(the_readers_merge_makes_the_tokens),
         cmocka_unit_test(a_long_text_is_read_in_pieces),
@@ -604,6 +719,7 @@ int main(void) {
         cmocka_unit_test(a_wrong_decoder_tells_its_story),
         cmocka_unit_test(how_it_ends_is_told),
         cmocka_unit_test(the_golden_values_are_closed_to_it),
+        cmocka_unit_test(chapters_13_to_17_are_used),
         cmocka_unit_test(what_gives_no_kernel_is_told),
     };
     return cmocka_run_group_tests_name("mine", tests, open_model, close_model) != 0;

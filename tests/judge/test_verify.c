@@ -3,20 +3,15 @@
 #include "01_normalization/normalization.h"
 #include "11_generation/sampling.h"
 #include "common/file.h"
+#include "common/json.h"
 #include "tests/judge/diagnosis.h"
+#include "tests/judge/mistakes.h"
+#include "tests/program.h"
 
 #include <glob.h>
 #include <math.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define RMS_NORM(name)                                                                             \
     static void name(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],   \
@@ -43,9 +38,7 @@ RMS_NORM(leaves_the_last) {
     const uint32_t poison = POISON << 16 | POISON;
     memcpy(&out[rows - 1][dim - 1], &poison, sizeof poison);
 }
-RMS_NORM(writes_nothing) {
-    (void)rows, (void)dim, (void)out, (void)x, (void)weight, (void)eps;
-}
+RMS_NORM(writes_nothing) { (void)rows, (void)dim, (void)out, (void)x, (void)weight, (void)eps; }
 static volatile uintptr_t nowhere =
     1 << 14; /* no array lies there; volatile, or the compilers would object */
 static const float *volatile nothing = NULL;
@@ -265,6 +258,184 @@ static void what_must_be_refused_stands_in_the_contract(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------ the program */
+
+static void the_mistakes_are_listed(void **state) {
+    (void)state;
+    Golden golden = golden_open("rms_norm");
+    int count;
+    const char **names = known_mistakes(&golden, &count);
+    assert_int_equal(run("'%s/verify' rms_norm --mistakes", BUILD), 0);
+    for (int m = 0; m < count; m++) assert_said(names[m]);
+    assert_said("Your epsilon is missing.\n");
+    assert_said(" Add it under the root, sqrt(mean(x^2) + eps).\n");
+    assert_said(AT("%d known mistakes of rms_norm\n", count));
+    free(names);
+    golden_close(&golden);
+    assert_int_equal(run("'%s/verify' --mistakes", BUILD), 1);
+    assert_one_clear_line();
+    assert_misuse(run("'%s/verify' rms_norm --mistakes --list", BUILD));
+}
+
+/* Whatever a kernel does, a reader of the list is told. */
+static void every_mistake_has_words(void **state) {
+    (void)state;
+    char does[MISTAKE_TEXT], advice[MISTAKE_TEXT];
+    const Kernel *kernel;
+    for (int k = 0; (kernel = kernel_at(k)); k++) {
+        Golden golden = golden_open(kernel->name);
+        int count;
+        const char **names = known_mistakes(&golden, &count);
+        for (int m = 0; m < count; m++) {
+            mistake_texts(&golden, names[m], does, advice);
+            bool is_cut = strcmp(does + strlen(does) - 3, " ..") == 0;
+            if (strlen(does) < 12 || is_cut || strstr(does, "see chapters") ||
+                strstr(advice, "see chapters"))
+                fail_msg("%s, %s: \"%s\", \"%s\"", kernel->name, names[m], does, advice);
+            assert_true(cases_that_tell(&golden, names[m]) > 0);
+        }
+        assert_true(count > 0);
+        free(names);
+        golden_close(&golden);
+    }
+}
+
+/* What the program printed, and nothing else, is one document: an array of objects, of which this
+ * is the first. The caller frees the array. */
+static json_t *document_said(json_t **array) {
+    json_error_t problem;
+    *array = json_read(said, strlen(said), &problem);
+    if (!*array) fail_msg("%s in:\n%s", problem.text, said);
+    assert_true(json_is_array(*array) && json_array_size(*array) > 0);
+    return json_array_get(*array, 0);
+}
+
+static const char *string_at(const json_t *object, const char *key) {
+    const char *string = json_string_value(json_object_get(object, key));
+    if (!string) fail_msg("there is no string \"%s\"", key);
+    return string;
+}
+
+static void a_verdict_can_be_json(void **state) {
+    (void)state;
+    json_t *array, *object;
+    assert_int_equal(run("'%s/verify' rms_norm --json", BUILD), 0);
+    object = document_said(&array);
+    assert_string_equal(string_at(object, "kernel"), "rms_norm");
+    assert_string_equal(string_at(object, "verdict"), "right");
+    assert_string_equal(string_at(object, "mistake"), "");
+    const json_t *first = json_array_get(json_object_get(object, "cases"), 0),
+                 *shape = json_object_get(first, "shape");
+    assert_string_equal(string_at(first, "case"), "by_hand");
+    assert_string_equal(string_at(first, "verdict"), "right");
+    assert_int_equal(json_array_size(shape), 2);
+    assert_int_equal(json_integer_value(json_array_get(shape, 1)), 4);
+    assert_int_equal(json_integer_value(json_object_get(first, "of")), 4);
+    json_decref(array);
+}
+
+/* It prints in between, which must not get into the document. */
+static const char wrong_and_talkative[] =
+    "#include <math.h>\n"
+    "#include <stdio.h>\n"
+    "void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],\n"
+    "              const float weight[dim], float eps) {\n"
+    "    printf(\"{[hello\\n\");\n"
+    "    for (int r = 0; r < rows; r++) {\n"
+    "        double sum = 0;\n"
+    "        for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];\n"
+    "        for (int i = 0; i < dim; i++)\n"
+    "            out[r][i] = (float)(x[r][i] / (sqrt(sum / dim) + eps)) * weight[i];\n"
+    "    }\n"
+    "}\n"
+    "void silu(int n, float y[n], const float x[n]) {\n"
+    "    for (int i = 0; i <= n; i++) y[i] = x[i] / (1 + expf(-x[i]));\n"
+    "}\n";
+
+static void a_library_s_verdict_can_be_json(void **state) {
+    (void)state;
+    json_t *array, *object;
+    FILE *file = fopen(AT("%s/mine.c", folder), "w");
+    assert_non_null(file);
+    fputs(wrong_and_talkative, file);
+    fclose(file);
+    assert_int_equal(run("sh '%s/compile.sh' mine.so mine.c", BUILD), 0);
+    assert_int_equal(run("'%s/verify' --json --library ./mine.so 2>other", BUILD), 1);
+    object = document_said(&array);
+    assert_int_equal(json_array_size(array), 2);
+    assert_string_equal(string_at(object, "kernel"), "rms_norm");
+    assert_string_equal(string_at(object, "source"), "mine.so");
+    assert_string_equal(string_at(object, "verdict"), "wrong");
+    assert_string_equal(string_at(object, "mistake"), "epsilon_outside");
+    assert_non_null(strstr(string_at(object, "advice"), "under the root"));
+    const json_t *first = json_array_get(json_object_get(object, "cases"), 0);
+    assert_string_equal(string_at(first, "verdict"), "wrong");
+    assert_string_equal(string_at(first, "first_wrong"), "[0, 0]: got 0.3660254, expected 0.5");
+    object = json_array_get(array, 1);
+    assert_string_equal(string_at(object, "kernel"), "silu");
+    assert_string_equal(string_at(object, "verdict"), "out of bounds");
+    assert_non_null(strstr(string_at(object, "advice"), "goes on behind the end"));
+    json_decref(array);
+    assert_int_equal(run("cat other"), 0);
+    assert_said("{[hello");
+}
+
+static void outputs_can_be_judged_as_json(void **state) {
+    (void)state;
+    json_t *array, *object;
+    Golden golden = golden_open("rms_norm");
+    const GoldenCase *one = golden_case(&golden, "by_hand");
+    Tensor right = one->expected, wrong = *output_of_mistake(one, "epsilon_outside");
+    right.name = wrong.name = "by_hand";
+    safetensors_save(AT("%s/right.safetensors", folder), 1, &right, 0, NULL);
+    safetensors_save(AT("%s/wrong.safetensors", folder), 1, &wrong, 0, NULL);
+    golden_close(&golden);
+    assert_int_equal(
+        run("'%s/verify' rms_norm --json --only-given --check-outputs right.safetensors", BUILD),
+        0);
+    object = document_said(&array);
+    assert_string_equal(string_at(object, "verdict"), "right");
+    json_decref(array);
+    assert_int_equal(
+        run("'%s/verify' rms_norm --json --only-given --check-outputs wrong.safetensors", BUILD),
+        1);
+    object = document_said(&array);
+    assert_string_equal(string_at(object, "verdict"), "wrong");
+    assert_string_equal(string_at(object, "mistake"), "epsilon_outside");
+    json_decref(array);
+    assert_int_equal(run("'%s/verify' rms_norm --json --check-outputs right.safetensors", BUILD),
+                     1); /* the other cases are missing */
+    document_said(&array);
+    json_decref(array);
+}
+
+static void lists_can_be_json(void **state) {
+    (void)state;
+    json_t *array, *object;
+    size_t kernels = 0;
+    while (kernel_at((int)kernels)) kernels++;
+    assert_int_equal(run("'%s/verify' --list --json", BUILD), 0);
+    object = document_said(&array);
+    assert_int_equal(json_array_size(array), kernels);
+    assert_string_equal(string_at(object, "kernel"), kernel_at(0)->name);
+    assert_true(json_integer_value(json_object_get(object, "mistakes")) > 0);
+    json_decref(array);
+    assert_int_equal(run("'%s/verify' silu --list --json", BUILD), 0);
+    object = document_said(&array);
+    assert_string_equal(string_at(object, "chapter"), "02_activation");
+    assert_non_null(string_at(json_array_get(json_object_get(object, "cases"), 0), "tries"));
+    json_decref(array);
+    assert_int_equal(run("'%s/verify' rms_norm --mistakes --json", BUILD), 0);
+    object = document_said(&array);
+    const json_t *mistake = json_array_get(json_object_get(object, "mistakes"), 0);
+    assert_string_equal(string_at(mistake, "mistake"), "dim_minus_one");
+    assert_string_equal(string_at(mistake, "does"), "Your sum of squares is divided by dim - 1.");
+    assert_string_equal(string_at(mistake, "advice"), "Divide by dim.");
+    assert_true(json_integer_value(json_object_get(mistake, "cases")) > 1);
+    json_decref(array);
+    assert_misuse(run("'%s/verify' rms_norm --json --bench", BUILD));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trouble_is_named),
@@ -276,6 +447,12 @@ int main(void) {
         cmocka_unit_test(random_temperatures_are_all_that_may_be),
         cmocka_unit_test(the_library_s_process_ends_with_verify),
         cmocka_unit_test(what_must_be_refused_stands_in_the_contract),
+        cmocka_unit_test(the_mistakes_are_listed),
+        cmocka_unit_test(every_mistake_has_words),
+        cmocka_unit_test(a_verdict_can_be_json),
+        cmocka_unit_test(a_library_s_verdict_can_be_json),
+        cmocka_unit_test(outputs_can_be_judged_as_json),
+        cmocka_unit_test(lists_can_be_json),
     };
-    return cmocka_run_group_tests_name("verify", tests, NULL, NULL) != 0;
+    return cmocka_run_group_tests_name("verify", tests, make_folder, remove_folder) != 0;
 }

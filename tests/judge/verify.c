@@ -129,30 +129,34 @@ static void first_wrong_text(char text[static WORDS], const Verdict *verdict) {
                         verdict->output[comparison->first_wrong]);
 }
 
+void verdict_text(char text[static WORDS], const Verdict *verdict) {
+    if (verdict->missing) snprintf(text, WORDS, "no output of this name was handed over");
+    else if (verdict->trouble[0]) snprintf(text, WORDS, "%s", verdict->trouble);
+    else if (verdict->comparison.wrong) first_wrong_text(text, verdict);
+    else snprintf(text, WORDS, "%s", verdict->later);
+}
+
 static void verdict_row(Table *table, const Verdict *verdict) {
-    char shape[SHAPE_TEXT], multiple[32], first[WORDS] = "", worst[32];
+    char shape[SHAPE_TEXT], multiple[32], words[WORDS], worst[32];
     const Tensor *expected = &verdict->golden_case->expected;
     const Comparison *comparison = &verdict->comparison;
     shape_text(shape, expected->rank, expected->shape);
     const char *name = verdict->golden_case->name, *mark = verdict_passes(verdict) ? "ok" : "FAIL";
-    if (verdict->missing)
-        table_row(table, "%s|%s|||%s||no output of this name was handed over", name, shape, mark);
-    else if (verdict->trouble[0])
-        table_row(table, "%s|%s|||%s||%s", name, shape, mark, verdict->trouble);
+    verdict_text(words, verdict);
+    if (verdict->missing || verdict->trouble[0])
+        table_row(table, "%s|%s|||%s||%s", name, shape, mark, words);
     else {
         multiple_text(multiple, verdict->golden_case, comparison);
-        if (comparison->wrong) first_wrong_text(first, verdict);
-        else snprintf(first, WORDS, "%s", verdict->later);
         snprintf(worst, sizeof worst, isnan(comparison->worst) ? "nan" : "%.2g", comparison->worst);
         table_row(table, "%s|%s|%s|%s|%s|%zu of %zu|%s", name, shape, worst, multiple, mark,
-                  comparison->wrong, comparison->count, first);
+                  comparison->wrong, comparison->count, words);
     }
 }
 
 static void say_later(const Verdict *verdict) {
     const char *advice = trial_advice(verdict->later);
     if (verdict->comparison.wrong)
-        printf("  And in case %s it %s.\n", verdict->golden_case->name, verdict->later);
+        printf("  And in case \"%s\" it %s.\n", verdict->golden_case->name, verdict->later);
     else if (advice) printf("  %s\n", advice);
 }
 
@@ -162,41 +166,66 @@ static const Verdict *first_troubled(int count, const Verdict verdicts[]) {
     return NULL;
 }
 
-/* "x [1, 4] = 1 1 1 3", of many numbers the first. */
+/* "x [1, 4] = 1 1 1 3"; several rows have a line each. Of very many numbers the first. */
 static void print_numbers(const char *name, const Tensor *tensor) {
-    enum { SHOWN = 16 };
+    enum { SHOWN = 64 };
     char shape[SHAPE_TEXT];
-    size_t count = tensor_count(tensor);
+    size_t count = tensor_count(tensor), shown = count < SHOWN ? count : SHOWN,
+           row = tensor->rank ? tensor->shape[tensor->rank - 1] : 1;
     printf("    %s%s%s =", name, tensor->rank ? " " : "",
            tensor->rank ? shape_text(shape, tensor->rank, tensor->shape) : "");
-    for (size_t i = 0; i < count && i < SHOWN; i++)
+    for (size_t i = 0; i < shown; i++) {
+        if (row > 1 && count > row && i % row == 0) printf("\n     ");
         printf(" %s", number_text((char[NUMBER_TEXT]){0}, 7, tensor_get(tensor, i)));
-    printf(count > SHOWN ? " …\n" : "\n");
+    }
+    printf(count > shown ? " …\n" : "\n");
 }
 
-/* Where there is no word for the mistake, its author gets all that is needed to find it. */
+/* Where the mistake is not known, its author gets all that is needed to find it. */
 static void show_smallest(int count, const Verdict verdicts[]) {
-    int all = 0, some = 0;
-    const Verdict *smallest = NULL;
-    for (int i = 0; i < count; i++) {
-        const Comparison *comparison = &verdicts[i].comparison;
-        if (!comparison->wrong || verdicts[i].trouble[0]) continue;
-        if (!smallest) smallest = &verdicts[i];
-        if (comparison->wrong == comparison->count) all++;
-        else some++;
-    }
-    if (!smallest) return;
-    printf(
-        "  No known mistake gives these numbers. Wrong are all of them in %d case%s, and some in "
-        "%d. The smallest is %s:\n",
-        all, all == 1 ? "" : "s", some, smallest->golden_case->name);
+    const Verdict *smallest = verdicts; /* the cases are in the order of their size */
+    while (smallest < verdicts + count && !smallest->comparison.wrong) smallest++;
+    if (smallest == verdicts + count) return;
     const GoldenCase *one = smallest->golden_case;
+    printf("  The smallest case that fails is \"%s\":\n", one->name);
     for (int i = 0; i < one->input_count; i++) print_numbers(one->input[i].name, &one->input[i]);
     Tensor got = one->expected;
     got.dtype = F32;
     got.data = smallest->output;
     print_numbers("got", &got);
     print_numbers("expected", &one->expected);
+}
+
+/* "No known mistake gives these numbers. In 2 cases all are wrong, in 1 some are." */
+static void say_how_many(int count, const Verdict verdicts[]) {
+    int all = 0, some = 0;
+    for (int i = 0; i < count; i++) {
+        const Comparison *comparison = &verdicts[i].comparison;
+        if (!comparison->wrong) continue;
+        if (comparison->wrong == comparison->count) all++;
+        else some++;
+    }
+    printf("  No known mistake gives these numbers. In %d case%s all numbers are wrong, and in %d "
+           "only some.\n",
+           all, all == 1 ? "" : "s", some);
+}
+
+/* The first thing to see: what came out, and what should have. */
+static void print_first_wrong(int count, const Verdict verdicts[]) {
+    char text[WORDS];
+    for (int i = 0; i < count; i++) {
+        const Verdict *verdict = &verdicts[i];
+        if (verdict_passes(verdict)) continue;
+        const char *say = verdict->missing      ? "no output of this name was handed over"
+                          : verdict->trouble[0] ? verdict->trouble
+                                                : verdict->later;
+        if (!verdict->trouble[0] && verdict->comparison.wrong) {
+            first_wrong_text(text, verdict);
+            say = text;
+        }
+        printf("  First mistake, in case \"%s\": %s\n", verdict->golden_case->name, say);
+        return;
+    }
 }
 
 /* The cases, a row each. Returns how many pass. */
@@ -209,6 +238,7 @@ static int report_cases(const Kernel *kernel, const Golden *golden, const char *
            library ? library
            : torch ? torch
                    : "?");
+    print_first_wrong(count, verdicts);
     Table table = {0};
     table_row(&table, "case|shape|worst error|of %.*s's|<|wrong|<first wrong",
               library ? (int)strcspn(library, " ") : 7, library ? library : "PyTorch");
@@ -236,7 +266,9 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
                found.stored);
     for (int i = 0; i < count; i++)
         if (verdicts[i].later[0]) return say_later(&verdicts[i]), passed;
-    if (!found.advice[0] && !troubled) show_smallest(count, verdicts);
+    if (troubled) return passed;
+    if (!found.advice[0]) say_how_many(count, verdicts);
+    if (!found.known_mistake) show_smallest(count, verdicts);
     return passed;
 }
 
@@ -317,16 +349,16 @@ static void say_what_is_wrong(Judgement *judgement) {
     const char *known = found.known_mistake;
     judgement->status = troubled ? status_of(troubled->trouble) : WRONG;
     if (troubled)
-        snprintf(say, DIAGNOSIS, "case %s: %s", troubled->golden_case->name, troubled->trouble);
+        snprintf(say, DIAGNOSIS, "case \"%s\": %s", troubled->golden_case->name, troubled->trouble);
     else if (!first(written, judgement) || (known && strcmp(known, DOES_NOTHING) == 0))
         judgement->status = NOT_IMPLEMENTED;
     else if (!known && deviating) {
         judgement->status = status_of(deviating->later);
-        snprintf(say, DIAGNOSIS, "case %s: %s", deviating->golden_case->name, deviating->later);
+        snprintf(say, DIAGNOSIS, "case \"%s\": %s", deviating->golden_case->name, deviating->later);
     } else if (found.advice[0]) memcpy(say, found.advice, DIAGNOSIS);
     else {
         first_wrong_text(where, failing);
-        snprintf(say, DIAGNOSIS, "case %s: %s", failing->golden_case->name, where);
+        snprintf(say, DIAGNOSIS, "case \"%s\": %s", failing->golden_case->name, where);
     }
 }
 
@@ -397,8 +429,22 @@ bool hides_a_kernel(const Library *library, const Kernel *only, char say[static 
     return false;
 }
 
+/* The cases of a kernel, those of its first step before the others. */
+static Golden open_cases(const Kernel *kernel) {
+    Golden golden = golden_open(kernel->name);
+    int firsts = 0;
+    for (int c = 0; kernel->in_first_step && c < golden.count; c++) {
+        if (!kernel->in_first_step(&golden.cases[c])) continue;
+        GoldenCase one = golden.cases[c];
+        memmove(&golden.cases[firsts + 1], &golden.cases[firsts],
+                (size_t)(c - firsts) * sizeof *golden.cases);
+        golden.cases[firsts++] = one;
+    }
+    return golden;
+}
+
 static Judgement judge_as_it_is(const Subject *subject) {
-    Judgement judgement = {.kernel = subject->kernel, .golden = golden_open(subject->kernel->name)};
+    Judgement judgement = {.kernel = subject->kernel, .golden = open_cases(subject->kernel)};
     size_t bytes = (size_t)judgement.golden.count * sizeof *judgement.verdicts;
     judgement.verdicts = memset(xmalloc(bytes), 0, bytes);
     for (int c = 0; c < judgement.golden.count; c++)

@@ -35,6 +35,8 @@ bool same_shape(const Tensor *left, const Tensor *right);
 char *index_text(char text[static SHAPE_TEXT], size_t index, const Tensor *tensor); /* "[0, 3]" */
 /* "[2, 3]: got 0.7, expected 0.5" */
 void difference_text(char text[static WORDS], size_t index, const Tensor *expected, float got);
+/* What is wrong with an answer, or why there is none; "" if it passes. */
+void verdict_text(char text[static WORDS], const Verdict *verdict);
 void verdict_free(Verdict *verdict);
 
 /* Prints the report of one kernel: a row a case, the verdict, one line of diagnosis. `source` is

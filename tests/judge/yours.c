@@ -3,11 +3,15 @@
 #include "06_grouped_query/grouped_query.h"
 #include "10_tokenizer/tokenizer_internal.h"
 #include "11_generation/generation.h"
+#include "13_quantization/quantization.h"
+#include "17_training/optimizer.h"
+#include "17_training/small.h"
 #include "common/error.h"
 #include "common/linear.h"
 #include "common/timer.h"
 #include "tests/judge/kernels.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,46 +21,57 @@
 /* Who does the work of others comes before them. */
 #define FLASH "flash_attention"
 #define CACHED "cached_attention"
+#define PROJECTIONS (IN_ATTENTION | IN_FEED_FORWARD | FOR_LOGITS)
 const Part parts[] = {
-    {"decoder_forward", "the whole way of the stream", ELSEWHERE,
+    {"decoder_forward", "the whole forward pass", ELSEWHERE,
      .covers = IN_ATTENTION | IN_FEED_FORWARD | AT_THE_END},
-    {"attention_block", "what attention adds", IN_ATTENTION, .covers = IN_ATTENTION},
-    {"feed_forward_block", "what the feed-forward adds", IN_FEED_FORWARD,
-     .covers = IN_FEED_FORWARD},
+    {"attention_block", "the attention block", IN_ATTENTION, .covers = IN_ATTENTION},
+    {"feed_forward_block", "the feed-forward block", IN_FEED_FORWARD, .covers = IN_FEED_FORWARD},
     {"decoder_logits", "the logits", FOR_LOGITS, .covers = FOR_LOGITS},
-    {"rms_norm", "before each block, and before the logits",
+    {"rms_norm", "normalizes before each block and before the logits",
      IN_ATTENTION | IN_FEED_FORWARD | AT_THE_END, .member = "rms_norm"},
-    {"linear", "every projection, and the logits", IN_ATTENTION | IN_FEED_FORWARD | FOR_LOGITS,
-     .member = "project"},
-    {"rope_frequencies", "how fast each pair turns", ELSEWHERE, .member = NULL},
+    {"dot_q4_0", "every projection, with weights in Q4_0", PROJECTIONS, .member = "linear_tensor"},
+    {"dequantize_q5_0", "dequantizes the weights of every projection", PROJECTIONS,
+     .member = "linear_tensor", .unless = {"dot_q4_0"}},
+    {"dequantize_q8_0", "dequantizes the weights of every projection", PROJECTIONS,
+     .member = "linear_tensor", .unless = {"dot_q4_0", "dequantize_q5_0"}},
+    {"quantize_q8_0", "quantizes weights, or activations for dot_q4_0", PROJECTIONS,
+     .member = "linear_tensor", .unless = {"dequantize_q5_0"}},
+    {"linear", "every projection and the logits", PROJECTIONS, .member = "linear_tensor",
+     .unless = {"dot_q4_0"}},
+    {"rope_frequencies", "the frequency of each pair", ELSEWHERE, .member = NULL},
     {"rope_table", "the angles of each position", ELSEWHERE, .member = NULL},
-    {"rope_half_split", "turns queries and keys", IN_ATTENTION, .member = "rope_half_split"},
+    {"rope_half_split", "rotates queries and keys", IN_ATTENTION, .member = "rope_half_split"},
     {FLASH, "attends", IN_ATTENTION, .member = FLASH},
-    {CACHED, "keeps keys and values, and attends", IN_ATTENTION, .member = FLASH,
-     .unless = {FLASH}},
-    {"kv_cache_append", "keeps keys and values", IN_ATTENTION, .member = "kv_cache_append",
-     .unless = {CACHED}},
+    {CACHED, "appends to the cache and attends", IN_ATTENTION, .member = FLASH, .unless = {FLASH}},
+    {"kv_cache_append", "appends keys and values to the cache", IN_ATTENTION,
+     .member = "kv_cache_append", .unless = {CACHED}},
     {"gqa_attention_with_past", "attends", IN_ATTENTION, .member = FLASH,
      .unless = {FLASH, CACHED}},
-    {"grouped_query_attention", "attends where a text begins", IN_ATTENTION, .member = FLASH,
+    {"grouped_query_attention", "attends in the first call", IN_ATTENTION, .member = FLASH,
      .unless = {FLASH, CACHED, "gqa_attention_with_past"}},
     {"attention", "attends, head by head", IN_ATTENTION, .member = FLASH,
      .unless = {FLASH, CACHED, "gqa_attention_with_past"}},
-    {"attention_scores", "queries meet keys", IN_ATTENTION, .member = FLASH,
+    {"attention_scores", "computes the attention scores", IN_ATTENTION, .member = FLASH,
      .unless = {FLASH, CACHED, "gqa_attention_with_past", "attention"}},
-    {"softmax", "scores become weights", IN_ATTENTION, .member = FLASH,
+    {"softmax", "turns scores into attention weights", IN_ATTENTION, .member = FLASH,
      .unless = {FLASH, CACHED, "gqa_attention_with_past", "attention"}},
-    {"weighted_sum", "weights meet values", IN_ATTENTION, .member = FLASH,
+    {"weighted_sum", "sums the values by their weights", IN_ATTENTION, .member = FLASH,
      .unless = {FLASH, CACHED, "gqa_attention_with_past", "attention"}},
     {"gated_feed_forward", "the feed-forward layer", IN_FEED_FORWARD, .member = NULL},
-    {"swiglu", "the gate opens or shuts", IN_FEED_FORWARD, .member = "swiglu"},
-    {"silu", "bends the gate", IN_FEED_FORWARD, .member = "swiglu", .unless = {"swiglu"}},
-    {"bpe_merge", "letters become tokens", ELSEWHERE, .member = NULL},
-    {"repetition_penalty", "draws the story", ELSEWHERE, .member = NULL},
-    {"temperature", "draws the story", ELSEWHERE, .member = NULL},
-    {"top_k", "draws the story", ELSEWHERE, .member = NULL},
-    {"top_p", "draws the story", ELSEWHERE, .member = NULL},
-    {"min_p", "draws the story", ELSEWHERE, .member = NULL},
+    {"swiglu", "computes SwiGLU", IN_FEED_FORWARD, .member = "swiglu"},
+    {"silu", "activates the gate", IN_FEED_FORWARD, .member = "swiglu", .unless = {"swiglu"}},
+    {"bpe_merge", "merges letters into tokens", ELSEWHERE, .member = NULL},
+    {"repetition_penalty", "samples the story", ELSEWHERE, .member = NULL},
+    {"temperature", "samples the story", ELSEWHERE, .member = NULL},
+    {"top_k", "samples the story", ELSEWHERE, .member = NULL},
+    {"top_p", "samples the story", ELSEWHERE, .member = NULL},
+    {"min_p", "samples the story", ELSEWHERE, .member = NULL},
+    {"linear_backward", "trains a small model", IN_TRAINING, .member = NULL},
+    {"swiglu_backward", "trains a small model", IN_TRAINING, .member = NULL},
+    {"learning_rate", "trains a small model", IN_TRAINING, .member = NULL},
+    {"adamw", "trains a small model", IN_TRAINING, .member = NULL},
+    {"clip_gradient", "trains a small model", IN_TRAINING, .member = NULL},
 };
 
 int part_named(const char *name) {
@@ -145,15 +160,63 @@ static void apply_rope(int T, int H, int D, float out[restrict T][H][D], const f
     CALL(rope_half_split)(T, H, D, out, x, cosine, sine);
 }
 
+Storage storage_for(const bool has[PARTS]) {
+    if (has[part_named("dot_q4_0")]) return IN_Q4_0;
+    if (has[part_named("dequantize_q5_0")]) return IN_Q5_0;
+    return has[part_named("dequantize_q8_0")] || has[part_named("quantize_q8_0")] ? IN_Q8_0
+                                                                                  : AS_THEY_ARE;
+}
+
+static Storage storage;
+void store_projections(Storage wanted) { storage = wanted; }
+
+/* The blocks of each weight, which is quantized when it is first needed. */
+enum { MOST_WEIGHTS = 1024 };
+static struct {
+    const Tensor *weight;
+    Storage storage;
+    void *blocks;
+} stored[MOST_WEIGHTS];
+
+static void *blocks_of(int out, int in, const Tensor *weight, const float wide[out][in]) {
+    int s = 0;
+    while (stored[s].blocks && (stored[s].weight != weight || stored[s].storage != storage)) s++;
+    assert(s < MOST_WEIGHTS - 1);
+    if (stored[s].blocks) return stored[s].blocks;
+    size_t bytes = (size_t)out * (size_t)in / 32 * sizeof(BlockQ8_0); /* no format has more */
+    void *blocks = memset(xmalloc(bytes), 0, bytes);
+    stored[s] = (__typeof__(*stored)){weight, storage, blocks};
+    if (storage == IN_Q4_0) quantize_q4_0(out, in, blocks, wide);
+    else if (storage == IN_Q5_0) quantize_q5_0(out, in, blocks, wide);
+    else CALL(quantize_q8_0)(out, in, blocks, wide);
+    return blocks;
+}
+
+/* x in Q8_0, then a dot product for each number of y. */
+static void product_of_blocks(int rows, int in, int out, float y[restrict rows][out],
+                              const float x[rows][in], const BlockQ4_0 weight[out][in / 32]) {
+    BlockQ8_0(*blocks)[in / 32] = xmalloc(sizeof(BlockQ8_0[rows][in / 32]));
+    memset(blocks, 0, sizeof(BlockQ8_0[rows][in / 32]));
+    CALL(quantize_q8_0)(rows, in, blocks, x);
+    __typeof__(dot_q4_0) *dot = CALL(dot_q4_0);
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < out; o++) y[r][o] = dot(in, weight[o], blocks[r]);
+    free(blocks);
+}
+
 /* The reader's linear() takes float32. */
 static void product_of(int rows, int in, int out, float y[restrict rows][out],
                        const float x[rows][in], const Tensor *weight) {
-    if (!is_yours("linear")) {
+    if (!is_yours("linear") && storage == AS_THEY_ARE) {
         CALL(linear_tensor)(rows, in, out, y, x, weight);
         return;
     }
-    float *wide = tensor_to_float(weight);
-    CALL(linear)(rows, in, out, y, x, (const float(*)[in])wide, NULL);
+    float(*wide)[in] = (void *)tensor_to_float(weight);
+    void *blocks = storage == AS_THEY_ARE ? NULL : blocks_of(out, in, weight, wide);
+    if (storage == IN_Q8_0) CALL(dequantize_q8_0)(out, in, wide, blocks);
+    if (storage == IN_Q5_0) CALL(dequantize_q5_0)(out, in, wide, blocks);
+    if (storage == IN_Q4_0) product_of_blocks(rows, in, out, y, x, blocks);
+    else CALL(linear)(rows, in, out, y, x, wide, NULL);
     free(wide);
 }
 
@@ -349,6 +412,13 @@ YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Funct
     yours = kernels;
     now = underway;
     left.is_left = false;
+    bool has[PARTS];
+    for (int p = 0; p < PARTS; p++) has[p] = kernels[p];
+    storage = storage_for(has);
+    for (int s = 0; stored[s].blocks; s++) {
+        free(stored[s].blocks);
+        stored[s].blocks = NULL;
+    }
     return (YourLlama){.examinee = {.model = model,
                                     .tokenizer = tokenizer,
                                     .capacity = LETTERS,
@@ -385,4 +455,55 @@ int drawn(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {
     CALL(min_p)(V, logits, logits, 0.02f);
     int id = multinomial(V, logits, random_uniform(&random));
     return is_end_of_generation(examinee->model, examinee->tokenizer, id) ? -1 : id;
+}
+
+/* ------------------------------------------------------------------ training */
+
+static void backward_of_linear(int rows, int in, int out, float dx[restrict rows][in],
+                               float dweight[restrict out][in], float *dbias,
+                               const float dy[rows][out], const float x[rows][in],
+                               const float weight[out][in]) {
+    CALL(linear_backward)(rows, in, out, dx, dweight, dbias, dy, x, weight);
+}
+
+static void backward_of_swiglu(int n, float dgate[restrict n], float dup[restrict n],
+                               const float dout[n], const float gate[n], const float up[n]) {
+    CALL(swiglu_backward)(n, dgate, dup, dout, gate, up);
+}
+
+/* tiny_trainer_step(), with the reader's kernels. */
+static void train_step(TinyTrainer *l, const Hyperparameters *s) {
+    int ids[BATCH][TEXT], targets[BATCH][TEXT];
+    Parameters *w = &l->weights, *g = &l->gradients;
+    now->first = now->last = ++l->step;
+    for (int b = 0; b < BATCH; b++) draw_text(&l->random, ids[b], targets[b]);
+    memset(g->numbers, 0, g->count * sizeof *g->numbers);
+    decoder_backward(w, g, &l->activations, ids[0], targets[0], 1);
+    CALL(clip_gradient)(1, &g->count, &g->numbers, s->max_norm);
+    float rate = CALL(learning_rate)(l->step, s->warmup, s->steps, s->lr, s->min_lr);
+    for (int t = 0; t < w->tensor_count; t++) {
+        size_t first = (size_t)((const float *)w->tensors[t].data - w->numbers);
+        CALL(adamw)
+        (tensor_count(&w->tensors[t]), w->numbers + first, l->m + first, l->v + first,
+         g->numbers + first, l->step, rate, s->beta1, s->beta2, s->eps,
+         uses_weight_decay(&w->tensors[t]) ? s->decay : 0);
+    }
+}
+
+double train_yours(int steps, const Function kernels[PARTS], Requests *underway) {
+    enum { UNSEEN = 100 };
+    TrainingKernels with_yours = reference_training_kernels;
+    with_yours.linear_backward = backward_of_linear;
+    with_yours.swiglu_backward = backward_of_swiglu;
+    yours = kernels;
+    now = underway;
+    now->layer = TRAINING;
+    Hyperparameters settings = llama_settings(steps);
+    TinyTrainer trainer = tiny_trainer_new(1);
+    trainer.activations.kernels = &with_yours;
+    for (int i = 0; i < steps; i++) train_step(&trainer, &settings);
+    forget_the_limit();
+    double loss = tiny_trainer_loss(&trainer, UNSEEN);
+    tiny_trainer_free(&trainer);
+    return loss;
 }

@@ -8,7 +8,14 @@
 #include "tests/judge/sandbox.h"
 
 /* Where in a Llama something is done. */
-enum { IN_ATTENTION = 1, IN_FEED_FORWARD = 2, AT_THE_END = 4, FOR_LOGITS = 8, ELSEWHERE = 16 };
+enum {
+    IN_ATTENTION = 1,
+    IN_FEED_FORWARD = 2,
+    AT_THE_END = 4,
+    FOR_LOGITS = 8,
+    ELSEWHERE = 16,
+    IN_TRAINING = 32 /* of a small model, not of the Llama that speaks */
+};
 
 /* A kernel that a Llama can be made of. */
 typedef struct {
@@ -20,7 +27,7 @@ typedef struct {
                    it */
 } Part;
 
-enum { PARTS = 27 };
+enum { PARTS = 36 };
 extern const Part parts[PARTS];
 int part_named(const char *name); /* -1: a Llama does without it */
 
@@ -28,7 +35,7 @@ int part_named(const char *name); /* -1: a Llama does without it */
  * `has`, and instead[part] is who does it. */
 void resolve_overrides(bool has[PARTS], const char *instead[PARTS]);
 
-enum { CUTTING = -2 }; /* a text into tokens */
+enum { CUTTING = -2, TRAINING = -3 }; /* a text into tokens; and a small model */
 
 /* What is under way. */
 typedef struct {
@@ -36,8 +43,8 @@ typedef struct {
     bool is_yours;
     bool is_block;     /* it calls others of the table: */
     const char *asked; /* the reader's kernel that it called last; NULL: none */
-    int layer;         /* CUTTING; -1: before the first; L: after the last */
-    int first, last;   /* the tokens that are being read */
+    int layer;         /* CUTTING, TRAINING; -1: before the first; L: after the last */
+    int first, last;   /* the tokens that are being read; or the step of training */
     double deadline;   /* of the processor's seconds; 0: none */
     bool too_slow;     /* it has come to that */
 } Requests;
@@ -52,6 +59,17 @@ typedef struct {
 YourLlama your_llama(const Model *model, const Tokenizer *tokenizer, const Function yours[PARTS],
                      Requests *underway);
 void your_llama_free(YourLlama *llama);
+
+/* In which format the Llama stores its projections: in the one that the reader has kernels of. */
+typedef enum { AS_THEY_ARE, IN_Q8_0, IN_Q5_0, IN_Q4_0 } Storage;
+Storage storage_for(const bool has[PARTS]);
+
+/* Ours computes with the reader's storage, too, so that both can be compared: after your_llama().
+ */
+void store_projections(Storage storage);
+
+/* Trains chapter 17's small model with the reader's kernels: so many steps. Gives its loss. */
+double train_yours(int steps, const Function yours[PARTS], Requests *underway);
 
 /* From now on the tokenizer merges with the reader's bpe_merge, if there is one. */
 void let_it_merge(Tokenizer *tokenizer);

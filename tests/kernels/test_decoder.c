@@ -433,7 +433,7 @@ static void the_interleaved_layout_is_transformers_too(void **state) {
     assert_is(AT("%s/interleaved.bin", folder), "llama2_70b");
 }
 
-/* The likeliest next token, again and again, from token 1 on; returns the mean log-probability that
+/* The most probable next token, again and again, from token 1 on; returns the mean log-probability that
  * `judge` gives them. */
 static double write_greedily(const Model *model, const Model *judge, int n, int ids[n]) {
     int V = model->config.V;

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 static const char stories[] = ROOT "/common/stories/model";
-static const SamplingParams likeliest = {.repetition_penalty = 1},
+static const SamplingParams greedy = {.repetition_penalty = 1},
                             as_it_says = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
 static Model model;
 static Tokenizer *tokenizer;
@@ -76,7 +76,7 @@ static void both_ends_can_be_drawn(void **state) {
 
 static void samplers_follow_each_other(void **state) {
     (void)state;
-    /* After the penalty 3 is no longer the likeliest; after that, top-k 1 leaves one token only. */
+    /* After the penalty 3 is no longer the most probable; after that, top-k 1 leaves one token only. */
     const int seen[] = {3};
     float logits[5];
     Random random = {1};
@@ -119,7 +119,7 @@ static void it_writes_what_transformers_writes(void **state) {
     const Tensor *expected = safetensors_find(&golden, "greedy");
     int bos = tokenizer_bos(tokenizer);
     assert_int_equal(tensor_count(expected), 256);
-    Generation generation = generation_new(&model, &fast_kernels, WRITTEN + 1, likeliest, 0);
+    Generation generation = generation_new(&model, &fast_kernels, WRITTEN + 1, greedy, 0);
     prefill(&generation, 1, &bos);
     for (int i = 0; i < WRITTEN; i++) {
         int id = sample_next(&generation);
@@ -238,7 +238,7 @@ static void answer_all(FILE *file, const char *story) {
     static const char first[] = "\nQuestion:", second[] = "\nAnswer:";
     const char *end = strstr(story, first);
     Generation generation =
-        generation_new(&model, &fast_kernels, model.config.max_position_embeddings, likeliest, 0);
+        generation_new(&model, &fast_kernels, model.config.max_position_embeddings, greedy, 0);
     for (const char *question = end; question; question = strstr(question + 1, first)) {
         char prompt[4096];
         int asked = (int)(strstr(question, second) + strlen(second) - question);
@@ -422,8 +422,8 @@ static void the_loop_says_why_it_stops(void **state) {
     ends.config.eos[0] = full_stop[count - 1];
     ends.config.eos_count = 1;
     volatile sig_atomic_t pressed = 0;
-    Generation wide = generation_new(&model, &fast_kernels, sentence.T + 50, likeliest, 0),
-               narrow = generation_new(&model, &fast_kernels, sentence.T + 5, likeliest, 0);
+    Generation wide = generation_new(&model, &fast_kernels, sentence.T + 50, greedy, 0),
+               narrow = generation_new(&model, &fast_kernels, sentence.T + 5, greedy, 0);
     prefill(&wide, sentence.T - 1, sentence.ids);
     prefill(&narrow, sentence.T - 1, sentence.ids);
 
@@ -454,7 +454,7 @@ static void what_was_read_can_be_forgotten(void **state) {
     (void)state;
     Sentence sentence = sentence_open();
     int V = model.config.V, half = sentence.T / 2;
-    Generation generation = generation_new(&model, &fast_kernels, sentence.T, likeliest, 0);
+    Generation generation = generation_new(&model, &fast_kernels, sentence.T, greedy, 0);
     prefill(&generation, sentence.T, sentence.ids);
     float before[V];
     memcpy(before, generation.logits, sizeof before);
@@ -539,7 +539,7 @@ static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
     assert_int_equal(run(SMALLER "--prompt 'Once upon' --max-tokens 9"), 0);
     assert_said(
         "note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no text\n");
-    /* The likeliest are "ed" and tokens that it does not know, which still go on. */
+    /* The most probable are "ed" and tokens that it does not know, which still go on. */
     assert_int_equal(run(SMALLER "--prompt 'Once upon' --max-tokens 3 --logprobs 1 --quiet"), 0);
     int number, count = 0;
     for (const char *line = said; *line; line += strcspn(line, "\n") + 1, count++)
@@ -631,7 +631,7 @@ static void tokens_go_in_and_out(void **state) {
     }
 }
 
-/* Their sum over a text is its perplexity; the likeliest stand in their order. */
+/* Their sum over a text is its perplexity; the most probable stand in their order. */
 static void log_probabilities_are_the_models(void **state) {
     (void)state;
     enum { TOKENS = 30 };

@@ -40,16 +40,17 @@ static void the_four_forms_agree(void **state) {
     float x[T][H][D], table[2][T][PAIRS], by_matrix[T][H][D], other[T][H][D], permuted[T][H][D];
     random_fill(&random, sizeof x / sizeof(float), (float *)x);
     table_from(3, table);
-    rope_by_matrix(T, H, D, by_matrix, x, table[0], table[1]);
+    rope_by_matrix(T, H, D, by_matrix, x, table[COSINES], table[SINES]);
 
     memset(other, 0xff, sizeof other); /* NaN: nothing of it may be left */
-    rope_interleaved(T, H, D, other, x, table[0], table[1]);
+    rope_interleaved(T, H, D, other, x, table[COSINES], table[SINES]);
     assert_all_near(T * H * D, (float *)other, (float *)by_matrix);
 
     float complex
         freqs_cis[T][PAIRS]; /* in memory, a complex number is its real and its imaginary part */
     for (int t = 0; t < T; t++)
-        for (int i = 0; i < PAIRS; i++) freqs_cis[t][i] = table[0][t][i] + I * table[1][t][i];
+        for (int i = 0; i < PAIRS; i++)
+            freqs_cis[t][i] = table[COSINES][t][i] + I * table[SINES][t][i];
     memset(other, 0xff, sizeof other);
     rope_complex(T, H, D, (float complex(*)[H][PAIRS])other, (float complex(*)[H][PAIRS])x,
                  freqs_cis);
@@ -59,7 +60,7 @@ static void the_four_forms_agree(void **state) {
     memset(other, 0xff, sizeof other);
     for (int t = 0; t < T; t++)
         rows_to_half_split(H, D, 1, (float(*)[1])permuted[t], (float(*)[1])x[t]);
-    rope_half_split(T, H, D, other, permuted, table[0], table[1]);
+    rope_half_split(T, H, D, other, permuted, table[COSINES], table[SINES]);
     for (int t = 0; t < T; t++)
         rows_to_interleaved(H, D, 1, (float(*)[1])permuted[t], (float(*)[1])other[t]);
     assert_all_near(T * H * D, (float *)permuted, (float *)by_matrix);
@@ -70,7 +71,7 @@ static void the_matrix_is_a_rotation(void **state) {
     float table[2][T][PAIRS], matrix[D + 2][D]; /* two rows more than it may touch */
     table_from(7, table);
     memset(matrix, 0xff, sizeof matrix); /* NaN */
-    rope_matrix(D, matrix, table[0][2], table[1][2]);
+    rope_matrix(D, matrix, table[COSINES][2], table[SINES][2]);
     for (int i = 0; i < D; i++)
         for (int j = 0; j < D; j++) {
             float dot = 0; /* its rows are of length 1 and orthogonal */
@@ -117,8 +118,8 @@ static void turn_and_score(Scores scores, Rotation *rope, int first, const float
                            const float k[T][KV][D]) {
     float table[2][T][PAIRS], turned_q[T][H][D], turned_k[T][KV][D];
     table_from(first, table);
-    rope(T, H, D, turned_q, q, table[0], table[1]);
-    rope(T, KV, D, turned_k, k, table[0], table[1]);
+    rope(T, H, D, turned_q, q, table[COSINES], table[SINES]);
+    rope(T, KV, D, turned_k, k, table[COSINES], table[SINES]);
     for (int h = 0; h < H; h++)
         for (int t = 0; t < T; t++)
             for (int s = 0; s < T; s++) {

@@ -143,10 +143,10 @@ static void chapter_4_turns(void **state) {
     for (int t = 0; t < T; t++) positions[t] = t;
     rope_frequencies(D, inv_freq, &(RopeParameters){.rope_theta = s.rope_theta}, T);
     rope_table(T, D, table, positions, inv_freq);
-    rope_half_split(T, H, D, q, heads("attention/q", H), table[0], table[1]);
-    rope_half_split(T, KV, D, k, heads("attention/k", KV), table[0], table[1]);
-    assert_right("rope/cosine", (size_t)D / 2, (float *)table[0]);
-    assert_right("rope/sine", (size_t)D / 2, (float *)table[1]);
+    rope_half_split(T, H, D, q, heads("attention/q", H), table[COSINES], table[SINES]);
+    rope_half_split(T, KV, D, k, heads("attention/k", KV), table[COSINES], table[SINES]);
+    assert_right("rope/cosine", (size_t)D / 2, (float *)table[COSINES]);
+    assert_right("rope/sine", (size_t)D / 2, (float *)table[SINES]);
     assert_right("attention/q_rope", (size_t)D, (float *)q);
     assert_right("attention/k_rope", (size_t)D, (float *)k);
 }

@@ -256,9 +256,28 @@ static void a_readers_mistake_is_named(void **state) {
     assert_int_equal(
         run("sh '%s/compile.sh' mine.so mine.c && '%s/verify' --library mine.so", BUILD, BUILD), 1);
     assert_said("epsilon is outside the root");
+    const char *first = strstr(said, "  First mistake, in case \"by_hand\": [0, 0]: got "),
+               *table = strstr(said, "  case ");
+    assert_true(first && table && first < table);
+    assert_null(strstr(said, "The smallest case that fails"));
     assert_int_equal(run("'%s/verify' silu --library mine.so", BUILD), 1);
     assert_one_clear_line();
     assert_said("defines no silu");
+}
+
+/* Where no mistake is known that gives these numbers, a case is shown whole. */
+static void an_unknown_mistake_shows_a_case(void **state) {
+    (void)state;
+    write_text("odd.c", "#include <math.h>\n"
+                        "void silu(int n, float *out, const float *x) {\n"
+                        "    for (int i = 0; i < n; i++) out[i] = cosf(3 * x[i]) - x[i];\n"
+                        "}\n");
+    assert_int_equal(
+        run("sh '%s/compile.sh' odd.so odd.c && '%s/verify' --library odd.so", BUILD, BUILD), 1);
+    assert_said("  No known mistake gives these numbers. In ");
+    assert_said("  The smallest case that fails is \"by_hand\":\n    x [");
+    assert_said("    got [");
+    assert_said("    expected [");
 }
 
 #define SILU(name)                                                                                 \
@@ -314,14 +333,16 @@ static void an_untouched_exercise_is_not_implemented(void **state) {
         compile_as("exercise.c.so", AT("%s/chapters/%s/exercise.c", ROOT, exercise->chapter));
         assert_int_equal(
             run("'%s/verify' --exercise %.2s --library exercise.c.so", BUILD, exercise->chapter),
-            1);
+            0);
         assert_said(AT("Chapter %.2s, exercise.c: 0 of %d tasks solved\n", exercise->chapter,
                        task_count(exercise)));
-        assert_said(AT("Next: write %s in exercise.c, then give the same command again.\n",
-                       exercise->tasks[0]));
+        assert_said(
+            AT("Not solved yet. Next: write %s in exercise.c, then run the same command again.\n",
+               exercise->tasks[0]));
         int count = 0;
         for (const char *at = said; (at = strstr(at, "not implemented yet")); at++) count++;
-        assert_int_equal(count, task_count(exercise));
+        bool has_steps = strcmp(exercise->chapter, "05_rope") == 0; /* a line each */
+        assert_int_equal(count, task_count(exercise) + has_steps);
     }
     assert_int_equal(run("'%s/verify' --library exercise.c.so", BUILD), 1);
     /* The last chapter's kernels change their inputs. */
@@ -378,9 +399,48 @@ static void a_solved_exercise_says_so(void **state) {
             run("'%s/verify' --exercise %.2s --library solved.c.so", BUILD, exercise->chapter), 0);
         assert_said(
             AT("Chapter %.2s, solved.c: %d of %d tasks solved\n", exercise->chapter, count, count));
-        assert_said("All of it is right. ");
+        assert_said("Every task is solved. ");
         assert_null(strstr(said, "FAIL"));
     }
+}
+
+/* Plain frequencies alone, with this exponent; scaled as a Llama 3's are, if wanted. */
+static void write_frequencies(const char *exponent, bool is_scaled) {
+    char source[2048];
+    snprintf(
+        source, sizeof source,
+        "#include \"05_rope/rope.h\"\n#include <math.h>\n"
+        "float rope_frequencies(int D, float inv_freq[D / 2], const RopeParameters *p, int "
+        "length) {\n"
+        "    for (int i = 0; i < D / 2; i++) {\n"
+        "        double f = pow(p->rope_theta, %s / D), low = p->low_freq_factor;\n"
+        "        double turns = p->original_max_position_embeddings * f / (2 * M_PI);\n"
+        "        double kept = fmin(fmax((turns - low) / (p->high_freq_factor - low), 0), 1);\n"
+        "        if (%d && p->rope_type == ROPE_LLAMA3) f *= kept + (1 - kept) / p->factor;\n"
+        "        inv_freq[i] = (float)f;\n"
+        "    }\n"
+        "    return length > 0;\n"
+        "}\n",
+        exponent, is_scaled);
+    write_text("angles.c", source);
+    compile_as("angles.so", "angles.c");
+}
+
+/* Chapter 5's challenge: a Llama needs the first step alone. */
+static void a_challenge_may_have_two_steps(void **state) {
+    (void)state;
+    const char *judge = AT("'%s/verify' --exercise 05 --library angles.so", BUILD);
+    write_frequencies("-2.0 * i", true);
+    assert_int_equal(run("%s", judge), 0);
+    assert_said("  challenge, step 1   rope_frequencies   right                     11 of 11\n");
+    assert_said("  challenge, step 2   rope_frequencies   not implemented yet        0 of 15\n");
+    write_frequencies("-1.0 * i", true);
+    assert_int_equal(run("%s", judge), 1);
+    assert_said("  challenge, step 1   rope_frequencies   wrong                      1 of 11\n");
+    assert_said("Your exponent is -i/D.");
+    write_frequencies("-2.0 * i", false);
+    assert_int_equal(run("%s", judge), 1);
+    assert_said("Your frequencies are not scaled.");
 }
 
 /* One line a task, then the whole report of the first that is wrong. */
@@ -397,7 +457,7 @@ static void the_first_wrong_task_is_reported(void **state) {
     assert_said("Chapter 01, mine.c: 0 of 4 tasks solved\n");
     assert_said("crashes ");
     assert_said("epsilon is outside the root");
-    assert_said("Next: mend rms_norm in mine.c, then give the same command again.\n");
+    assert_said("Next: fix rms_norm in mine.c, then run the same command again.\n");
     assert_null(strstr(said, "Illegal instruction"));
     assert_null(strstr(said, "It calls "));
 
@@ -409,7 +469,7 @@ static void the_first_wrong_task_is_reported(void **state) {
                      1);
     assert_said("  It calls softmax, which is not written yet.\n");
     assert_null(strstr(said, "It calls attention_scores"));
-    assert_said("Next: mend attention in calls.c, then give the same command again.\n");
+    assert_said("Next: fix attention in calls.c, then run the same command again.\n");
     assert_int_equal(run("'%s/verify' --exercise 44 --library mine.c.so", BUILD), 1);
     assert_one_clear_line();
     assert_misuse(run("'%s/verify' --exercise 1", BUILD));
@@ -506,10 +566,12 @@ int main(void) {
         cmocka_unit_test(bad_requests_get_one_line),
         cmocka_unit_test(a_zip_of_arrays_is_told),
         cmocka_unit_test(a_readers_mistake_is_named),
+        cmocka_unit_test(an_unknown_mistake_shows_a_case),
         cmocka_unit_test(a_hidden_kernel_is_told),
         cmocka_unit_test(an_untouched_exercise_is_not_implemented),
         cmocka_unit_test(an_exercise_asks_for_what_is_judged),
         cmocka_unit_test(a_solved_exercise_says_so),
+        cmocka_unit_test(a_challenge_may_have_two_steps),
         cmocka_unit_test(the_first_wrong_task_is_reported),
         cmocka_unit_test(a_library_that_loads_for_ever_is_given_up),
         cmocka_unit_test(a_kernel_that_takes_its_time_is_told_so_soon),

@@ -47,9 +47,9 @@ static void each_sampler_is_asked(void **state) {
     (void)state;
     const float logits[V] = {0, 1, 1.2f, 0.9f, -1}, halves[V] = {0, 0.5f, 0.6f, 0.45f, -0.5f};
     const SamplingParams off = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
-    SamplingParams likeliest = off, colder = off, of_one = off, of_few = off, of_much = off,
+    SamplingParams greedy = off, colder = off, of_one = off, of_few = off, of_much = off,
                    penalty = off, warmer = off;
-    likeliest.temperature = 0;
+    greedy.temperature = 0;
     colder.temperature = 0.01f;
     of_one.top_k = 1;
     of_few.top_p = 0.01f;
@@ -60,7 +60,7 @@ static void each_sampler_is_asked(void **state) {
     bool seen[V] = {0};
     for (unsigned long seed = 0; seed < 200; seed++) {
         seen[chosen(off, logits, seed)] = true;
-        assert_int_equal(chosen(likeliest, logits, seed), 2);
+        assert_int_equal(chosen(greedy, logits, seed), 2);
         assert_int_equal(chosen(colder, logits, seed), 2);
         assert_int_equal(chosen(of_one, logits, seed), 2);
         assert_int_equal(chosen(of_few, logits, seed), 2);

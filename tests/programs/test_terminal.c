@@ -126,6 +126,21 @@ static void a_long_step_says_how_long_it_is(void **state) {
     assert_int_equal(end(), 0);
 }
 
+static void a_long_prompt_is_announced(void **state) {
+    (void)state;
+    assert_int_equal(run("for i in $(seq 60); do printf 'Mia has the red ball. '; done >long"), 0);
+    start("exec '" BUILD "/llama' --prompt - --max-tokens 3 --seed 1 <long");
+    expect("processing a prompt of ");
+    expect(" tokens; then up to 3 tokens are generated\r\nMia has the red ball. ");
+    assert_int_equal(end(), 0);
+    start("exec '" BUILD "/llama' --prompt 'Mia has' --max-tokens 3 --seed 1");
+    expect("Mia has");
+    assert_null(strstr(said, "processing"));
+    assert_int_equal(end(), 0);
+    assert_int_equal(run("'" BUILD "/llama' --prompt - --max-tokens 3 --seed 1 <long"), 0);
+    assert_null(strstr(said, "processing"));
+}
+
 static void pieces_are_coloured(void **state) {
     (void)state;
     static const char command[] =
@@ -194,8 +209,11 @@ static void ctrl_c_stops_an_answer(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_conversation_has_a_prompt),     cmocka_unit_test(progress_is_shown),
-        cmocka_unit_test(a_long_step_says_how_long_it_is), cmocka_unit_test(pieces_are_coloured),
+        cmocka_unit_test(a_conversation_has_a_prompt),
+        cmocka_unit_test(progress_is_shown),
+        cmocka_unit_test(a_long_step_says_how_long_it_is),
+        cmocka_unit_test(a_long_prompt_is_announced),
+        cmocka_unit_test(pieces_are_coloured),
 #ifdef __linux__
         cmocka_unit_test(ctrl_c_stops_an_answer),
 #endif

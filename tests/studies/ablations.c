@@ -214,8 +214,8 @@ static void apply_rope(Mistake mistake, int T, int H, int D, float out[restrict 
                        const float x[T][H][D], const float table[2][T][D / 2]) {
     if (mistake == NO_ROPE) memcpy(out, x, (size_t)T * sizeof *x);
     else
-        (mistake == OTHER_PAIRING ? rope_interleaved : rope_half_split)(T, H, D, out, x, table[0],
-                                                                        table[1]);
+        (mistake == OTHER_PAIRING ? rope_interleaved
+                                  : rope_half_split)(T, H, D, out, x, table[COSINES], table[SINES]);
 }
 
 /* Each number the mean of all heads'. */
@@ -499,7 +499,7 @@ static Result examine(Examinee *examinee, int count, char *stories[count], const
     result.perplexity = exp(sum / tokens);
     size_t length;
     FILE *file = open_memstream(&result.answer, &length);
-    say(examinee, sentence, 12, ".\n", likeliest, file);
+    say(examinee, sentence, 12, ".\n", greedy, file);
     fclose(file);
     result.answer[strcspn(result.answer, "\n")] = '\0'; /* a row of a table */
     return result;

@@ -25,7 +25,7 @@ static int *encode(const Examinee *examinee, const char *text, size_t length, si
                                                                    text, count);
 }
 
-int likeliest(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {
+int greedy(Examinee *examinee, int T, const int ids[T], int V, float logits[V]) {
     (void)examinee, (void)ids;
     return argmax(V, logits);
 }

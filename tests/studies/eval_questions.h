@@ -39,7 +39,7 @@ void read_text(Examinee *examinee, int T, const int ids[T], int V, float logits[
 /* Chooses the token that comes after the T that were read, or -1 for none; it may write to the
  * logits. */
 typedef int Choose(Examinee *examinee, int T, const int ids[T], int V, float logits[V]);
-Choose likeliest;
+Choose greedy;
 
 /* Writes how it goes on after a prompt: at most so many tokens, up to one that ends with a letter
  * of `ends`. */

@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
     double early, end;    /* the loss over unseen texts, after EARLY steps and at the end */
     double curve[POINTS]; /* the mean loss of EVERY steps */
-    double setback; /* how much more it is in the NEAR steps after rubbish than in those before */
+    double spike; /* how much more it is in the NEAR steps after rubbish than in those before */
     double matrices, norms; /* how large their numbers are at the end: roots of mean squares */
 } Run;
 
@@ -33,7 +33,7 @@ static double mean(const double losses[STEPS + 1], int from, int to) {
     return sum / (to - from + 1);
 }
 
-static double setback(const double losses[STEPS + 1], int every) {
+static double loss_spike(const double losses[STEPS + 1], int every) {
     double sum = 0;
     int count = 0;
     for (int step = every; every && step + NEAR <= STEPS; step += every, count++)
@@ -56,7 +56,7 @@ static Run train(const Hyperparameters *settings, int seed) {
     for (int p = 0; p < POINTS; p++) run.curve[p] = mean(losses, p * EVERY + 1, (p + 1) * EVERY);
     const Parameters *w = &learner.weights;
     const LayerParameters *first = &w->layers[0];
-    run.setback = setback(losses, settings->corrupt_every);
+    run.spike = loss_spike(losses, settings->corrupt_every);
     run.end = tiny_trainer_loss(&learner, UNSEEN);
     run.matrices = size((size_t)w->config.F * (size_t)w->config.C, first->gate_proj);
     run.norms = size((size_t)w->config.C, first->post_attention_layernorm);
@@ -103,7 +103,7 @@ static Run mean_run(const Run runs[SEEDS]) {
     for (int s = 0; s < SEEDS; s++) {
         all.early += runs[s].early / SEEDS;
         all.end += runs[s].end / SEEDS;
-        all.setback += runs[s].setback / SEEDS;
+        all.spike += runs[s].spike / SEEDS;
         all.matrices += runs[s].matrices / SEEDS;
         all.norms += runs[s].norms / SEEDS;
         for (int p = 0; p < POINTS; p++) all.curve[p] += runs[s].curve[p] / SEEDS;
@@ -114,7 +114,7 @@ static Run mean_run(const Run runs[SEEDS]) {
 static void print_ends(const Arm arms[ARMS], const Run runs[ARMS][SEEDS]) {
     Table table = {0};
     section("How it ends");
-    table_row(&table, "|after %d steps|at the end|best seed|worst|setback|matrices|norms", EARLY);
+    table_row(&table, "|after %d steps|at the end|best seed|worst|loss spike|matrices|norms", EARLY);
     for (int a = 0; a < ARMS; a++) {
         Run all = mean_run(runs[a]);
         double best = INFINITY, worst = 0;
@@ -123,7 +123,7 @@ static void print_ends(const Arm arms[ARMS], const Run runs[ARMS][SEEDS]) {
             worst = fmax(worst, runs[a][s].end);
         }
         table_row(&table, "%s|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f|%.3f", arms[a].name, all.early, all.end,
-                  best, worst, all.setback, all.matrices, all.norms);
+                  best, worst, all.spike, all.matrices, all.norms);
     }
     table_print(&table, stdout);
 }
@@ -152,7 +152,7 @@ int main(void) {
            "setting changed. `make ablations` computes this page anew.\n\n"
            "after %d steps, at the end   the mean loss of %d unseen texts, over %d seeds; the "
            "least possible is 0.441\n"
-           "setback                      how much larger the loss is in the %d steps after "
+           "loss spike                   how much larger the loss is in the %d steps after "
            "rubbish, words in no\n"
            "                             order, than before; it comes every %d steps\n"
            "matrices, norms              the size of the numbers in a gate_proj and in a norm, at "

@@ -62,7 +62,7 @@ static char *joined(int count, char *const texts[count]) {
     return all;
 }
 
-/* Every story's questions with the model's likeliest answers. */
+/* Every story's questions with the model's most probable answers. */
 static char *answers(const Study *study) {
     char *texts[MOST_STORIES];
 #pragma omp parallel for schedule(dynamic)

@@ -257,7 +257,7 @@ static Result examine(const Model *reference, const Tokenizer *tokenizer, const 
     }
     size_t length;
     FILE *file = open_memstream(&result.answer, &length);
-    say(&reader.examinee, prompt, 12, "\n.", likeliest, file);
+    say(&reader.examinee, prompt, 12, "\n.", greedy, file);
     fclose(file);
     decoder_free(&reader.decoder);
     quantized_free(&model);

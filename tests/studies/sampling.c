@@ -18,7 +18,7 @@ static const struct {
     const char *name;
     SamplingParams sampling;
 } ways[] = {
-    {"the likeliest", {.temperature = 0, .top_p = 1, .repetition_penalty = 1}},
+    {"greedy", {.temperature = 0, .top_p = 1, .repetition_penalty = 1}},
     {"temperature 0.5", {.temperature = 0.5f, .top_p = 1, .repetition_penalty = 1}},
     {"temperature 0.8", {.temperature = 0.8f, .top_p = 1, .repetition_penalty = 1}},
     {"temperature 1", {.temperature = 1, .top_p = 1, .repetition_penalty = 1}},
@@ -32,9 +32,9 @@ static const struct {
     {"temperature 2, top-p 0.9", {.temperature = 2, .top_p = 0.9f, .repetition_penalty = 1}},
     {"temperature 2, min-p 0.1",
      {.temperature = 2, .top_p = 1, .min_p = 0.1f, .repetition_penalty = 1}},
-    {"the likeliest, penalty 1.1", {.temperature = 0, .top_p = 1, .repetition_penalty = 1.1f}},
-    {"the likeliest, penalty 1.3", {.temperature = 0, .top_p = 1, .repetition_penalty = 1.3f}},
-    {"the likeliest, penalty 2", {.temperature = 0, .top_p = 1, .repetition_penalty = 2}},
+    {"greedy, penalty 1.1", {.temperature = 0, .top_p = 1, .repetition_penalty = 1.1f}},
+    {"greedy, penalty 1.3", {.temperature = 0, .top_p = 1, .repetition_penalty = 1.3f}},
+    {"greedy, penalty 2", {.temperature = 0, .top_p = 1, .repetition_penalty = 2}},
 };
 
 enum { WAYS = sizeof ways / sizeof *ways, TOLD = 300, ASKED = 100 };

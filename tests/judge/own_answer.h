@@ -1,0 +1,32 @@
+/* The answer of the chapter's own kernel to a call, which no golden file has: what another right
+ * kernel may be off by is measured. */
+#ifndef VERIFY_OWN_ANSWER_H
+#define VERIFY_OWN_ANSWER_H
+
+#include "common/golden.h"
+#include "tests/judge/sandbox.h"
+#include "tests/judge/kernels.h"
+
+typedef struct {
+    Tensor answer; /* its data lies in the call's memory */
+    double *bound; /* for each number: what it may be off by; the caller frees it */
+} OwnAnswer;
+
+/* The bound is NULL if our kernel does not come back from the call, and `trouble` says why.
+ * `exact`: one answer alone is right, to the bit. */
+OwnAnswer own_answer(const Kernel *kernel, bool exact, bool is_long, Call *call,
+                     char trouble[static TROUBLE]);
+
+/* Does every golden case of the kernel have one right answer? */
+bool answers_exactly(const Kernel *kernel);
+
+/* A copy of the call as a case whose answer is ours, and the end of it. */
+GoldenCase case_of_call(const char *name, const Call *call, const Tensor *answer, bool exact);
+void case_free(const GoldenCase *made);
+
+/* What is out of bounds in `got`, and so much of PyTorch's error as these bounds allow, for who
+ * diagnoses it. */
+Comparison compare_with_own(const Kernel *kernel, const GoldenCase *made, const double bound[],
+                            const float got[]);
+
+#endif
