@@ -88,6 +88,7 @@ class Judging:
         if not self.handle:
             raise KeyError(f"{kernel} is no kernel of this package: llama_kernels.kernels() names them")
         self.kernel = kernel
+        self.returned = {}  # case: the array that was judged
 
     def __del__(self):
         if getattr(self, "handle", None):

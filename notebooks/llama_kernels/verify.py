@@ -9,7 +9,9 @@ import inspect
 import json
 import sys
 import time
+import traceback
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -113,7 +115,8 @@ class Case:
 # ---------------------------------------------------------------- the author's own arrays
 
 def wants_torch(function, device, dtype, torch):
-    """Does the function work on torch tensors? It does if its code names torch, or if a device or a short type is asked for."""
+    """Does the function work on torch tensors? It does if its code names torch, or if a device or a short type is asked for. Code
+    that names neither torch nor numpy, such as x.exp(), has what its file imports."""
     if torch is not None:
         return torch
     module = sys.modules.get("torch")
@@ -133,7 +136,12 @@ def wants_torch(function, device, dtype, torch):
         used = [scope.get(name) for name in code.co_names] + cells
         return any(getattr(u, "__name__", "").split(".")[0] in ("torch", "triton") or type(u).__module__.startswith(("torch", "triton"))
                    or (module and isinstance(u, module.nn.Module)) or (inspect.isfunction(u) and names_torch(u)) for u in used)
-    return names_torch(function)
+    if names_torch(function):
+        return True
+    plain = inspect.unwrap(function) if callable(function) else function
+    scope, code = getattr(plain, "__globals__", {}), getattr(plain, "__code__", None)
+    names_numpy = any(scope.get(name) is np for name in getattr(code, "co_names", ()))
+    return module is not None and not names_numpy and any(value is module for value in scope.values())
 
 
 def rounded(array, dtype):
@@ -265,9 +273,12 @@ def chosen(kernel, result, inputs):
     return wanted, result
 
 
-def one_line(error):
+def one_line(error, function):
+    """What the author's code raised, and in which of its lines."""
     words = f"{type(error).__name__}: {error}".strip().splitlines()
-    return words[0][:200] if words else type(error).__name__
+    file = getattr(getattr(function, "__code__", None), "co_filename", None)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return words[0][:160] + (f" (line {lines[-1]} of {Path(file).name})" if lines else "")
 
 
 def answer(judging, case, caller, names, inputs):
@@ -284,7 +295,7 @@ def answer(judging, case, caller, names, inputs):
                 result = after[0]
             wanted, result = chosen(judging.kernel, result, inputs)
         except Exception as error:  # whatever the author's code raises is the verdict on this case
-            return judging.trouble(case, f"raised {one_line(error)}")
+            return judging.trouble(case, f"raised {one_line(error, caller.function)}")
         array = caller.taken(result, inputs[wanted].shape if wanted else shape, batch)
         if isinstance(array, str):
             return judging.trouble(case, array)
@@ -295,6 +306,7 @@ def answer(judging, case, caller, names, inputs):
     judging.answer(case, outputs[1])  # the second call is judged as the first is
     second = judging.verdict(case)
     judging.answer(case, outputs[0])
+    judging.returned[case] = outputs[0]
     if not judging.verdict(case).passes:
         return None
     if changed:
@@ -412,18 +424,44 @@ def conclude(judging, tried, not_claimed, dtype, seed, source, quiet):
     return verdict
 
 
+def shapes_in_words(kernel, names):
+    """"x [rows][dim], weight [dim], eps -> out [rows][dim]", as the contract has it."""
+    parameters = {p["name"]: "".join(f"[{size}]" for size in p["shape"]) for p in CONTRACTS[kernel]["parameters"]}
+    written = [p["name"] for p in CONTRACTS[kernel]["parameters"] if p["written"] and p["name"] not in names]
+
+    def words(some):
+        return ", ".join(f"{name} {parameters.get(name, '')}".strip() for name in some)
+    return f"{kernel}({words(names)})" + (f" -> {words(written)}" if written else "")
+
+
+def misplaced(got, expected):
+    """Are the numbers right, and in other places? A sentence, or ""."""
+    if got is None or got.shape != expected.shape or got.size < 4 or not np.isfinite(expected).all():
+        return ""
+
+    def same_numbers(axis):
+        return np.allclose(np.sort(got, axis), np.sort(expected, axis), 1e-5, 1e-6)
+    if expected.ndim and expected.shape[-1] > 1 and same_numbers(-1):
+        return "Your numbers are right, but in other places along the last axis: compare got with expected."
+    return "Your numbers are right, but in other places: two axes may be exchanged. Compare got with expected." if same_numbers(None) else ""
+
+
 def raise_wrong(judging, tried, verdict):
     """The first lines: the verdict, the advice, the first wrong number, and the smallest case whole."""
     failing = [(case, result) for case, result in zip(tried, verdict.cases) if not result.passes]
-    case, result = min(failing, key=lambda pair: sum(np.size(v) for v in judging.inputs(pair[0]).values()))
+    sizes = {case: sum(np.size(v) for v in judging.inputs(case).values()) for case, _ in failing}
+    case, result = min(failing, key=lambda pair: (pair[1].name != "by_hand", sizes[pair[0]]))
     passed = len(verdict.cases) - len(failing)
+    expected, got = judging.expected(case), judging.returned.get(case)
+    advice = verdict.advice or misplaced(got, expected)
     lines = [f"{verdict.kernel}: {passed} of {len(verdict.cases)} cases pass"]
-    if verdict.advice:
-        lines.append(f"{verdict.advice}" + (f" (known mistake: {verdict.mistake})" if verdict.mistake else ""))
+    if advice:
+        lines.append(advice + (f" (known mistake: {verdict.mistake})" if verdict.mistake else ""))
     lines.append(f"case {result.name}: {result.words}")
-    if sum(np.size(v) for v in judging.inputs(case).values()) <= 64:
+    lines.append(f"  {shapes_in_words(judging.kernel, argument_names(judging.kernel, all_input_names(judging)))}")
+    if sizes[case] <= 64:
         with np.printoptions(precision=6, suppress=False, threshold=64):
-            whole = {**judging.inputs(case), "expected": judging.expected(case)}
+            whole = {**judging.inputs(case), "expected": expected, **({} if got is None else {"got": got})}
             lines += [f"  {name} = " + np.array2string(value, separator=", ", prefix=f"  {name} = ") for name, value in whole.items()]
     error = WrongKernel("\n".join(lines))
     error.verdict = verdict

@@ -1,4 +1,5 @@
-"""The package llama_kernels: every kernel through Python, every stored mistake named, PyTorch's own BF16 and F16 kernels right.
+"""The package llama_kernels: every kernel through Python, every stored mistake named, PyTorch's own BF16 and F16 kernels right, and the
+examples in notebooks/examples run.
 
     python tests/kernels/test_python.py BUILD        (needs BUILD/libjudge.so, BUILD/libllama.so and PyTorch)
 
@@ -8,7 +9,9 @@ import contextlib
 import importlib.util
 import io
 import json
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -174,6 +177,21 @@ def check_modules():
                                                        only=lambda case: case.dim == 4).passes)
 
 
+def check_examples():
+    """notebooks/examples, each as its reader runs it: in a Python of its own. What this machine lacks is named and skipped."""
+    environment = {**os.environ, "TRITON_INTERPRET": "1",
+                   "PYTHONPATH": os.pathsep.join(filter(None, [str(FOLDER), os.environ.get("PYTHONPATH")]))}
+    for path in sorted((ROOT / "notebooks/examples").glob("*.py")):
+        if path.stem == "compiled" and not shutil.which(os.environ.get("CXX", "g++")):
+            print(f"{path.name}: skipped: no C++ compiler")
+            continue
+        run = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True)
+        if run.stderr.startswith("skipped: "):
+            print(f"{path.name}: {run.stderr.strip()}")
+            continue
+        expect(path.name, run.returncode == 0 and "\nPASS: " in run.stdout, run.stdout + run.stderr)
+
+
 def load(name, path):
     specification = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(specification)
@@ -191,6 +209,7 @@ if __name__ == "__main__":
     check_short_types(load("low_precision", ROOT / "tests/golden/low_precision.py"))
     check_words()
     check_modules()
+    check_examples()
     check_own_kernels(load("test_llama_c", ROOT / "tests/kernels/test_llama_c.py"))
     shutil.rmtree(FOLDER)
     print(f"{passed} passed, {failed} failed")
