@@ -201,7 +201,7 @@ def on_parameters(frequencies, factor=attention_factor):
 rope_frequencies = Kernel(
     "rope_frequencies", CHAPTER, f"ROPE_INIT_FUNCTIONS in modeling_rope_utils.py of {TRANSFORMERS}",
     pytorch=on_parameters(lambda p: [default, linear, dynamic, yarn, llama3, longrope][p.rope_type](p)),
-    formula=on_parameters(by_hand))
+    formula=on_parameters(by_hand), sums=False)
 rope_frequencies.agrees("transformers", transformers_frequencies)
 
 
@@ -264,6 +264,12 @@ wrong_frequency("theta_ignored", EVERY_TYPE,
 wrong_frequency("scaling_ignored", [LINEAR, DYNAMIC, YARN, LLAMA3, LONGROPE],
                 "Your frequencies are not scaled. Look at rope_type, and stretch them as it says",
                 lambda p: by_hand(replace(p, rope_type=DEFAULT)))
+wrong_frequency("dynamic_ignores_length", [DYNAMIC],
+                "Your dynamic scaling does not look at length. Beyond max_position_embeddings theta grows with it",
+                lambda p: by_hand(replace(p, rope_type=DEFAULT)))
+wrong_frequency("linear_for_dynamic", [DYNAMIC],
+                "Your dynamic scaling divides all frequencies by the factor. It raises theta, and only beyond max_position_embeddings",
+                lambda p: by_hand(replace(p, rope_type=LINEAR)))
 wrong_frequency("linear_for_all", [DYNAMIC, YARN, LLAMA3, LONGROPE],
                 "Your scaling is linear whatever rope_type is. Not every type divides all frequencies alike",
                 lambda p: by_hand(replace(p, rope_type=LINEAR)))
@@ -430,7 +436,7 @@ rope_table = Kernel(
     pytorch=lambda positions, inv_freq:
         torch.stack(cosine_and_sine(positions[:, None] * inv_freq)),
     formula=lambda positions, inv_freq:
-        torch.stack(cosine_and_sine(torch.outer(positions, inv_freq))))
+        torch.stack(cosine_and_sine(torch.outer(positions, inv_freq))), sums=False)
 rope_table.agrees("transformers", transformers_table)
 
 
@@ -572,11 +578,11 @@ def hugging_face(q, k, cosine, sine):
 
 rope_interleaved = Kernel(
     "rope_interleaved", CHAPTER, "apply_rotary_emb in llama/model.py of Meta, in torch's complex numbers",
-    pytorch=meta, formula=lambda x, cosine, sine: rotate(INTERLEAVED, x, cosine, sine))
+    pytorch=meta, formula=lambda x, cosine, sine: rotate(INTERLEAVED, x, cosine, sine), sums=False)
 rope_half_split = Kernel(
     "rope_half_split", CHAPTER, f"apply_rotary_pos_emb in modeling_llama.py of {TRANSFORMERS}",
     pytorch=lambda x, cosine, sine: hugging_face(x, x, cosine, sine)[0],
-    formula=lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, sine))
+    formula=lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, sine), sums=False)
 
 
 def own_frequencies(D):
@@ -747,7 +753,8 @@ def turned(qkv, KV, turn_heads):
 rope_qkv = Kernel(
     "rope_qkv", CHAPTER, f"apply_rotary_pos_emb in modeling_llama.py of {TRANSFORMERS}",
     pytorch=transformers_layer,
-    formula=lambda qkv, cosine, sine, KV: turned(qkv, KV, lambda x: rotate(HALF_SPLIT, x, cosine, sine)))
+    formula=lambda qkv, cosine, sine, KV: turned(qkv, KV, lambda x: rotate(HALF_SPLIT, x, cosine, sine)),
+    sums=False)
 
 
 def wrong_part(name, advice, change):
