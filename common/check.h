@@ -8,16 +8,21 @@
  *
  *   tolerance = CHECK_MULTIPLE * (PyTorch's worst error over the case, in ulps) + CHECK_ULPS
  *
- * and where a number is a sum of n terms, at least CHECK_ROOTS * sqrt(n). (A judge of golden cases
- * takes for n the longest dimension of the inputs: golden_tolerance().)
+ * Or more, where roundings alone can do more to a row, in whatever order it is computed. The golden
+ * values have that for each row, computed in float64:
  *
- * Why these two numbers: two honest float32 evaluations differ in the order of their sums and in
+ *   rounding = CHECK_ROUNDINGS * sqrt(n) * (how far the row moves if each input does, by half an ulp)
+ *
+ * Why the first two numbers: two honest float32 evaluations differ in the order of their sums and in
  * fused multiply-adds; each order redraws the same roundings, and over thousands of draws the worst
  * of one stays within a factor of 4 of the worst of the other. The 4 ulps are for the cases where
  * PyTorch happens to be exact: the handful of roundings (divide, root, multiply, add) that another
- * order of operations may add. A case of few numbers is one draw, and PyTorch may be lucky in it: a
- * sum of n terms rounds its total n times, in either direction, which moves it by some sqrt(n) ulps
- * at most. tests/judge/test_random.c draws such sums, and measures it.
+ * order of operations may add. Why the rounding: a case of few numbers is one draw, in which PyTorch
+ * may be lucky. To round each product of a sum is to move each input. To round the total of n terms
+ * n times, in either direction, moves it by up to sqrt(n) times as much. Where large numbers cancel,
+ * as those about a mean, moved inputs show it. It is a hundred-thousandth of the sum of a row of 4096,
+ * where a wrong index makes a number another one. tests/judge/test_random.c draws such sums, and
+ * measures the rounding.
  *
  * NaN and infinity pass only where PyTorch has the same at the same place. A bf16 output must equal
  * PyTorch's bit for bit: rounding to 8 bits hides any float32 noise, and no golden lies near a tie,
@@ -30,7 +35,7 @@
 
 #define CHECK_MULTIPLE 4.0
 #define CHECK_ULPS 4.0
-#define CHECK_ROOTS 1.0
+#define CHECK_ROUNDINGS 4.0
 
 /* An output that the kernel never wrote still holds this: a signalling NaN, which no arithmetic
  * produces, as a bf16 and, twice, as a float32. */

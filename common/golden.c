@@ -51,6 +51,7 @@ static void take_tensor(Golden *golden, const char *path, Tensor tensor) {
     const char *role = slash + 1;
     if (strcmp(role, "expected") == 0) c->expected = tensor;
     else if (strcmp(role, "expected64") == 0) c->expected64 = tensor;
+    else if (strcmp(role, "rounding") == 0) c->rounding = tensor;
     else if (strncmp(role, "wrong/", 6) == 0)
         append(c->known_mistake, &c->known_mistake_count, tensor, role + 6);
     else append(c->input, &c->input_count, tensor, role);
@@ -63,6 +64,9 @@ static void complete_case(const Golden *golden, const char *path, GoldenCase *c)
     if (c->exact) c->expected64 = c->expected;
     if (tensor_count(&c->expected64) != tensor_count(&c->expected))
         fail("%s: case %s: expected64 has another size than expected", path, c->name);
+    if (c->rounding.name && (!tensor_count(&c->rounding) ||
+                             tensor_count(&c->expected) % tensor_count(&c->rounding)))
+        fail("%s: case %s: rounding has another number of rows", path, c->name);
     for (int t = 0; t < c->known_mistake_count; t++)
         if (tensor_count(&c->known_mistake[t]) != tensor_count(&c->expected))
             fail("%s: case %s: the known mistake %s has another size than expected", path, c->name,
@@ -110,35 +114,46 @@ size_t golden_row(const GoldenCase *golden_case, bool pointwise) {
     return pointwise || output->rank == 0 ? 1 : output->shape[output->rank - 1];
 }
 
-double golden_tolerance(const GoldenCase *golden_case, bool pointwise, double reference) {
-    size_t longest = 1;
-    if (golden_case->exact) return 0;
-    for (int i = 0; i < golden_case->input_count && !pointwise; i++)
-        for (int axis = 0; axis < golden_case->input[i].rank; axis++)
-            if (golden_case->input[i].shape[axis] > longest)
-                longest = golden_case->input[i].shape[axis];
-    double of_a_sum = longest > 1 ? CHECK_ROOTS * sqrt((double)longest) : 0;
-    return fmax(CHECK_MULTIPLE * reference + CHECK_ULPS, of_a_sum);
+double golden_tolerance(const GoldenCase *golden_case, double reference) {
+    return golden_case->exact ? 0 : CHECK_MULTIPLE * reference + CHECK_ULPS;
+}
+
+double golden_rounding(const GoldenCase *golden_case, size_t index) {
+    const Tensor *rounding = &golden_case->rounding;
+    if (!rounding->name) return 0;
+    size_t numbers = tensor_count(&golden_case->expected) / tensor_count(rounding);
+    return tensor_get(rounding, index / numbers);
+}
+
+/* How far each number may be off. */
+static double *bounds_of(const GoldenCase *golden_case, double tolerance, size_t count, size_t row,
+                         const double truth[count]) {
+    double *bound = xmalloc(count * sizeof *bound);
+    for (size_t start = 0; start < count; start += row) {
+        double unit = tolerance * row_ulp(row, truth + start);
+        for (size_t i = start; i < start + row; i++)
+            bound[i] = fmax(unit, golden_rounding(golden_case, i));
+    }
+    return bound;
 }
 
 Comparison golden_check(const GoldenCase *golden_case, bool pointwise, const Tensor *got) {
     float *result = tensor_to_float(got), *expected = tensor_to_float(&golden_case->expected);
-    double *expected64 = tensor_to_double(&golden_case->expected64);
+    double *truth = tensor_to_double(&golden_case->expected64);
     size_t count = tensor_count(got),
            row = golden_case->exact ? 1 : golden_row(golden_case, pointwise);
-    Comparison comparison = {0};
-    if (golden_case->exact) comparison = check_within(0, count, row, result, expected64);
-    else {
-        comparison = check(count, row, result, expected, expected64);
-        double reference = comparison.reference,
-               tolerance = golden_tolerance(golden_case, pointwise, reference);
-        for (size_t i = 0; i < count; i++) /* as check() has it */
-            if (!isfinite(expected[i])) expected64[i] = expected[i];
-        comparison = check_within(tolerance, count, row, result, expected64);
-        comparison.reference = reference;
-    }
+    Comparison comparison = check(count, row, result, expected, truth);
+    for (size_t i = 0; i < count; i++) /* as check() has it */
+        if (!isfinite(expected[i])) truth[i] = expected[i];
+    double *bound = bounds_of(golden_case, golden_tolerance(golden_case, comparison.reference),
+                              count, row, truth),
+           ulps = comparison.ulps, reference = golden_case->exact ? 0 : comparison.reference;
+    comparison = check_bounds(count, result, truth, bound);
+    comparison.ulps = ulps;
+    comparison.reference = reference;
     free(result);
     free(expected);
-    free(expected64);
+    free(truth);
+    free(bound);
     return comparison;
 }

@@ -187,6 +187,8 @@ static void what_is_no_golden_file_is_refused(void **state) {
     spoilt[1].name = "a/expected64";
     spoilt[1].numbers = 4;
     assert_refused(open_a_spoilt_one, "case a: expected64 has another size");
+    spoilt[1].name = "a/rounding";
+    assert_refused(open_a_spoilt_one, "case a: rounding has another number of rows");
     spoilt[1].name = "a/wrong/way";
     assert_refused(open_a_spoilt_one, "case a: the known mistake way has another size");
     spoilt[1].numbers = 3;

@@ -75,6 +75,10 @@ linear.wrong("sum_reset_for_each_row",
 linear.wrong("bias_for_each_input",
              "Your bias is added with every product. Add it once, before or after the sum",
              lambda x, weight, bias=None: x @ weight.T + x.shape[1] * add(bias))
+for block in 4, 8, 16, 32, 64:
+    linear.wrong(f"bias_for_each_{block}_inputs",
+                 f"Your bias is added with every block of {block} inputs. Add it once, before or after the sum",
+                 lambda x, weight, bias=None, block=block: x @ weight.T - (-x.shape[1] // block) * add(bias))
 linear.wrong("bias_multiplied",
              "Your bias is a factor. Add it: nn.Linear is x W^T + b",
              lambda x, weight, bias=None: None if bias is None else x @ weight.T * bias)
@@ -131,6 +135,8 @@ linear.case("left_over", "29 inputs: full vectors of 4, 8 and 16 leave 1, 5 and 
             x=normal(2, 29), weight=normal(3, 29), bias=[0, 0.5, -1.25])
 linear.case("one_row", "One token, as in decoding.",
             x=normal(1, 64), weight=normal(48, 64), bias=normal(48))
+linear.case("many_inputs", "130 inputs: more than two blocks of 64.",
+            x=normal(2, 130), weight=normal(9, 130), bias=normal(9))
 linear.case("one_input", "A single input: no sum at all.",
             x=normal(4, 1), weight=normal(5, 1), bias=normal(5))
 linear.case("one_output", "A single output for each row.",

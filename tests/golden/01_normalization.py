@@ -473,7 +473,7 @@ rms_norm.case("not_finite", "An infinity makes its row 0 and NaN, a NaN all NaN,
 dyt = Kernel(
     "dyt", CHAPTER, "DynamicTanh of github.com/jiachenzhu/DyT, in torch",
     pytorch=lambda x, weight, bias, alpha: torch.tanh(alpha * x) * weight + bias,
-    formula=lambda x, weight, bias, alpha: (1 - 2 / (1 + torch.exp(2 * alpha * x))) * weight + bias)
+    formula=lambda x, weight, bias, alpha: (1 - 2 / (1 + torch.exp(2 * alpha * x))) * weight + bias, sums=False)
 
 dyt.wrong("alpha_outside",
           "Your alpha multiplies the tanh. It belongs inside, tanh(alpha x)",

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from golden import Kernel, uniform
+from golden import Kernel, gelu_rounding, gelu_slope_rounding, uniform
 
 CHAPTER = "02_activation"
 NAN, INF = np.nan, np.inf
@@ -34,11 +34,11 @@ def autograd(function):
     return derivative
 
 
-def activation(name, source, pytorch, formula, derivative):
+def activation(name, source, pytorch, formula, derivative, roundings=(None, None)):
     """The kernel and that of its derivative; `derivative` is the formula that the lesson derives."""
-    value = Kernel(name, CHAPTER, source, pytorch, formula)
+    value = Kernel(name, CHAPTER, source, pytorch, formula, rounding=roundings[0])
     slope = Kernel(f"{name}_derivative", CHAPTER, f"torch.autograd of {source}",
-                   autograd(pytorch), derivative)
+                   autograd(pytorch), derivative, rounding=roundings[1])
     slope.wrong("not_differentiated",
                 f"Your output is {name} itself. Return its slope at x", formula)
     return value, slope
@@ -233,7 +233,7 @@ def mistyped_slope(x, cubic, of_the_slope=None):
 gelu, gelu_slope = activation(
     "gelu", "torch.nn.functional.gelu", lambda x: F.gelu(x),
     formula=lambda x: x * Phi(x),
-    derivative=lambda x: Phi(x) + x * phi(x))
+    derivative=lambda x: Phi(x) + x * phi(x), roundings=(gelu_rounding, gelu_slope_rounding))
 gelu_tanh, gelu_tanh_slope = activation(
     "gelu_tanh", "torch.nn.functional.gelu(approximate='tanh')", lambda x: F.gelu(x, approximate="tanh"),
     formula=lambda x: x / 2 * (1 + tanh(inner(x))),

@@ -3,7 +3,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from golden import Kernel, normal, uniform
+from golden import Kernel, gelu_rounding, normal, uniform
 
 CHAPTER = "03_feed_forward"
 NAN, INF = np.nan, np.inf
@@ -21,9 +21,9 @@ def gelu_tanh(x):
 
 # --- The gated units: activation(gate) up ------------------------------------------------------------------
 
-def unit(name, source, pytorch, activation, instead):
+def unit(name, source, pytorch, activation, instead, rounding=None):
     """`instead` are activations that are taken for the right one: (name, what they are, the activation)."""
-    kernel = Kernel(name, CHAPTER, source, pytorch, formula=lambda gate, up: activation(gate) * up)
+    kernel = Kernel(name, CHAPTER, source, pytorch, formula=lambda gate, up: activation(gate) * up, rounding=rounding)
     bends = activation is not identity
     kernel.wrong("sum",
                  "Your gate and up are added. Multiply them, element by element",
@@ -91,7 +91,8 @@ geglu = unit("geglu", "torch.nn.functional.gelu(gate) * up", lambda gate, up: F.
               ("root_missing", "GELU without its root: erf is of gate / sqrt(2)",
                lambda gate: gate * (1 + torch.erf(gate)) / 2),
               ("x_missing", "Phi(gate). GEGLU's gate is gelu(gate) = gate Phi(gate)",
-               lambda gate: (1 + torch.erf(gate / 2**0.5)) / 2)])
+               lambda gate: (1 + torch.erf(gate / 2**0.5)) / 2)],
+             rounding=lambda gate, up: up * gelu_rounding(gate))
 swiglu = unit("swiglu", "torch.nn.functional.silu(gate) * up", lambda gate, up: F.silu(gate) * up,
               lambda gate: gate / (1 + torch.exp(-gate)),
               [("sigmoid", "sigmoid, as in GLU. SwiGLU's gate is silu(gate) = gate sigmoid(gate)", sigmoid),

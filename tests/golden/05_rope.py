@@ -201,7 +201,7 @@ def on_parameters(frequencies, factor=attention_factor):
 rope_frequencies = Kernel(
     "rope_frequencies", CHAPTER, f"ROPE_INIT_FUNCTIONS in modeling_rope_utils.py of {TRANSFORMERS}",
     pytorch=on_parameters(lambda p: [default, linear, dynamic, yarn, llama3, longrope][p.rope_type](p)),
-    formula=on_parameters(by_hand))
+    formula=on_parameters(by_hand), sums=False)
 rope_frequencies.agrees("transformers", transformers_frequencies)
 
 
@@ -264,6 +264,12 @@ wrong_frequency("theta_ignored", EVERY_TYPE,
 wrong_frequency("scaling_ignored", [LINEAR, DYNAMIC, YARN, LLAMA3, LONGROPE],
                 "Your frequencies are not scaled. Look at rope_type, and stretch them as it says",
                 lambda p: by_hand(replace(p, rope_type=DEFAULT)))
+wrong_frequency("dynamic_ignores_length", [DYNAMIC],
+                "Your dynamic scaling does not look at length. Beyond max_position_embeddings theta grows with it",
+                lambda p: by_hand(replace(p, rope_type=DEFAULT)))
+wrong_frequency("linear_for_dynamic", [DYNAMIC],
+                "Your dynamic scaling divides all frequencies by the factor. It raises theta, and only beyond max_position_embeddings",
+                lambda p: by_hand(replace(p, rope_type=LINEAR)))
 wrong_frequency("linear_for_all", [DYNAMIC, YARN, LLAMA3, LONGROPE],
                 "Your scaling is linear whatever rope_type is. Not every type divides all frequencies alike",
                 lambda p: by_hand(replace(p, rope_type=LINEAR)))
@@ -429,7 +435,7 @@ rope_table = Kernel(
     pytorch=lambda positions, inv_freq:
         torch.stack(cosine_and_sine(positions[:, None] * inv_freq)),
     formula=lambda positions, inv_freq:
-        torch.stack(cosine_and_sine(torch.outer(positions, inv_freq))))
+        torch.stack(cosine_and_sine(torch.outer(positions, inv_freq))), sums=False)
 rope_table.agrees("transformers", transformers_table)
 
 
@@ -571,11 +577,11 @@ def hugging_face(q, k, cosine, sine):
 
 rope_interleaved = Kernel(
     "rope_interleaved", CHAPTER, "apply_rotary_emb in llama/model.py of Meta, in torch's complex numbers",
-    pytorch=meta, formula=lambda x, cosine, sine: rotate(INTERLEAVED, x, cosine, sine))
+    pytorch=meta, formula=lambda x, cosine, sine: rotate(INTERLEAVED, x, cosine, sine), sums=False)
 rope_half_split = Kernel(
     "rope_half_split", CHAPTER, f"apply_rotary_pos_emb in modeling_llama.py of {TRANSFORMERS}",
     pytorch=lambda x, cosine, sine: hugging_face(x, x, cosine, sine)[0],
-    formula=lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, sine))
+    formula=lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, sine), sums=False)
 
 
 def own_frequencies(D):
@@ -620,7 +626,7 @@ def mistakes_of_a_rotation(kernel, layout, pairs, other, other_pairs):
     kernel.wrong("table_doubled_otherwise",
                  f"Your table is doubled for the pairs {other_pairs}. Here they are {pairs}: double it so",
                  doubled_otherwise)
-    wrong_turn("turned_backwards", "Your pairs turn backwards. It is (a cos - b sin, a sin + b cos)",
+    wrong_turn("turned_backwards", "Your pairs are rotated in the opposite direction. The right result is (a cos - b sin, a sin + b cos)",
                lambda a, b, c, s: turn(a, b, c, -s))
     wrong_turn("cosine_and_sine_swapped",
                "Your cosine and sine are swapped. It is (a cos - b sin, a sin + b cos)",
@@ -746,7 +752,8 @@ def turned(qkv, KV, turn_heads):
 rope_qkv = Kernel(
     "rope_qkv", CHAPTER, f"apply_rotary_pos_emb in modeling_llama.py of {TRANSFORMERS}",
     pytorch=transformers_layer,
-    formula=lambda qkv, cosine, sine, KV: turned(qkv, KV, lambda x: rotate(HALF_SPLIT, x, cosine, sine)))
+    formula=lambda qkv, cosine, sine, KV: turned(qkv, KV, lambda x: rotate(HALF_SPLIT, x, cosine, sine)),
+    sums=False)
 
 
 def wrong_part(name, advice, change):
@@ -784,7 +791,7 @@ wrong_part("values_before_keys",
            lambda q, k, v, turn_heads: [turn_heads(q), k, turn_heads(v)])
 wrong_turn("other_pairing", "Your pairs are (2i, 2i + 1). Here they are (i, i + D/2)",
                lambda x, cosine, sine: rotate(INTERLEAVED, x, cosine, sine))
-wrong_turn("turned_backwards", "Your pairs turn backwards. It is (a cos - b sin, a sin + b cos)",
+wrong_turn("turned_backwards", "Your pairs are rotated in the opposite direction. The right result is (a cos - b sin, a sin + b cos)",
                lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, -sine))
 wrong_turn("first_row_for_all", "Your tokens are all turned by row 0 of the table. Turn token t by row t",
                lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine[:1], sine[:1]))

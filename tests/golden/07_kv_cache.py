@@ -284,7 +284,7 @@ kv_cache_append = Kernel(
     pytorch=lambda cache_k, cache_v, k, v, length: both(
         joined(cache_k, k, length), joined(cache_v, v, length), length + len(k)),
     formula=lambda cache_k, cache_v, k, v, length: both(
-        overwritten(cache_k, k, length), overwritten(cache_v, v, length), length + len(k)))
+        overwritten(cache_k, k, length), overwritten(cache_v, v, length), length + len(k)), sums=False)
 
 
 def wrong_append(name, advice, rows, returned=lambda length, T: length + T):

@@ -41,6 +41,18 @@ def before(logits, rank=rank):
     return torch.stack([probability[place < place[v]].sum() for v in range(len(logits))])
 
 
+def before_by(logits, amount):
+    """What the likelier tokens have of another amount, together."""
+    place = rank(logits)
+    return torch.stack([amount[place < place[v]].sum() for v in range(len(logits))])
+
+
+def before_of_the_least(logits):
+    """What the less likely tokens' probabilities add up to."""
+    place, probability = rank(-logits), logits.softmax(0)
+    return torch.stack([probability[place < place[v]].sum() for v in range(len(logits))])
+
+
 def mistakes_of_a_cut(kernel, share):
     """What can go wrong in any kernel that rules tokens out, whichever they are; share: what it is cut by, k or p."""
     def wrong(name, advice, change):
@@ -97,6 +109,9 @@ penalty.wrong("once_each_time",
 penalty.wrong("subtracted",
               "Your penalty is subtracted, as a presence penalty is. Divide or multiply",
               lambda logits, ids, penalty: torch.where(seen(logits, ids), logits - penalty, logits))
+penalty.wrong("subtracted_less_one",
+              "Your penalty, less 1, is subtracted, as a presence penalty is. Divide or multiply",
+              lambda logits, ids, penalty: torch.where(seen(logits, ids), logits - (penalty - 1), logits))
 penalty.wrong("all_tokens",
               "Your penalty falls on all tokens. It falls on those that are among the ids",
               lambda logits, ids, penalty: torch.where(logits < 0, logits * penalty, logits / penalty))
@@ -223,6 +238,12 @@ top_p.wrong("not_sorted", "Your sum runs in the order of the tokens. Sort them f
             lambda logits, p: ruled_out(logits, logits.softmax(0).cumsum(0) - logits.softmax(0) < p))
 top_p.wrong("min_p", "Your p is a share of the largest probability, as in min-p. Here probabilities are added up to p",
             lambda logits, p: ruled_out(logits, logits.softmax(0) >= p * logits.softmax(0).max()))
+top_p.wrong("logits_added_up", "Your sum is of the logits themselves. Add up probabilities, softmax(logits)",
+            lambda logits, p: ruled_out(logits, (before_by(logits, logits) < p) | (rank(logits) == 0)))
+top_p.wrong("exponentials_added_up", "Your sum is of e^logit. Divide each by the sum of all: add up probabilities",
+            lambda logits, p: ruled_out(logits, (before_by(logits, logits.exp()) < p) | (rank(logits) == 0)))
+top_p.wrong("least_likely_first", "Your sum begins with the least likely, of which one is always kept. Begin with the likeliest",
+            lambda logits, p: ruled_out(logits, (before_of_the_least(logits) < p) | (rank(-logits) == 0)))
 mistakes_of_a_cut(top_p, "p")
 top_p.wrong("first_of_equals_kept",
             "Of equal tokens you keep the earlier. Here the later goes first, as where transformers' sort is stable",

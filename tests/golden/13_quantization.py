@@ -300,6 +300,9 @@ def make_quantizer(name):
         above = lambda b: b.amax(1, keepdim=True).clamp(min=0)
         wrong("maximum_never_negative", "Your maximum is 0 where all numbers are negative: it begins at 0. Begin with the first number",
               scale=lambda b: (above(b) - lowest(b)) / highest)
+        from_zero = lambda b: lowest(b).clamp(min=0)
+        wrong("minimum_never_negative", "Your minimum is 0 where it should be negative. Take the least number, whichever sign it has",
+              scale=lambda b: (b.amax(1, keepdim=True) - from_zero(b)) / highest, low=from_zero)
         wrong("magnitudes", "Your range is one of magnitudes. Take the least and the largest number, with their signs",
               scale=lambda b: (b.abs().amax(1, keepdim=True) - b.abs().amin(1, keepdim=True)) / highest,
               low=lambda b: b.abs().amin(1, keepdim=True))
@@ -587,12 +590,16 @@ def six_bits_tops_exchanged(packed_scales):
     return torch.cat([a & 63, c & 15 | b >> 6 << 4], 1), torch.cat([b & 63, c >> 4 | a >> 6 << 4], 1)
 
 
+def six_bits_as_bytes(packed_scales):
+    return packed_scales[:, :8], packed_scales[:, 4:]
+
+
 def sixteen_scales(p, upper=lambda p: torch.cat([p >> 2 * g & 3 for g in range(4)], 1)):
     return (torch.cat([p[:, :8] & 15, p[:, :8] >> 4], 1) | upper(p[:, 8:]) << 4) - 32
 
 
 def values256(name, read=half_of, field=groups, high=groups, scales=None, times=lambda d, s: d * s, minus=lambda m: -m, zero=None,
-              third=lambda bit: bit, scale_of=lambda s: s, halves=lambda d, dmin: (d, dmin)):
+              third=lambda bit: bit, scale_of=lambda s: s, halves=lambda d, dmin: (d, dmin), minimum=lambda dmin, m: dmin * m):
     """blocks -> numbers [rows][n] of a K-quant; each argument is one of its steps."""
     def formula(blocks):
         raw = as_bytes(blocks).reshape(-1, sizes(name)[1])
@@ -601,7 +608,7 @@ def values256(name, read=half_of, field=groups, high=groups, scales=None, times=
         if name == "q2_k":
             s, m = (scales or (lambda p: (p & 15, p >> 4)))(b[:, :16])
             q = field(b[:, 16:80], 32, [0, 2, 4, 6], 3)
-            d, dmin = read(raw[:, 80:82]), read(raw[:, 82:84])
+            d, dmin = halves(read(raw[:, 80:82]), read(raw[:, 82:84]))
         elif name == "q3_k":
             q = field(b[:, 32:96], 32, [0, 2, 4, 6], 3) | third(high(b[:, :32], 32, list(range(8)), 1)) << 2
             q = q - (4 if zero is None else zero)
@@ -621,7 +628,7 @@ def values256(name, read=half_of, field=groups, high=groups, scales=None, times=
         spread = lambda t: t.to(d.dtype).repeat_interleave(each, 1)
         out = times(d, spread(scale_of(s))) * q.to(d.dtype)
         if name in ("q2_k", "q4_k", "q5_k"):
-            out = out + minus(dmin * spread(scale_of(m)))
+            out = out + minus(minimum(dmin, spread(scale_of(m))))
         return out.reshape(len(blocks), -1)
 
     return formula
@@ -656,6 +663,10 @@ def wrong_k(kernel, name):
     if name in ("q2_k", "q4_k", "q5_k"):
         wrong("minimum_added", "You add the minimum. K-quants subtract it: d s q - dmin m", minus=lambda m: m)
         wrong("minimum_forgotten", "You leave out the minimum: d s q - dmin m", minus=lambda m: 0 * m)
+        wrong("d_and_dmin_exchanged", "You read dmin before d. The scale of the scales comes first", halves=lambda d, dmin: (dmin, d))
+        wrong("d_for_dmin", "You multiply the minima by d. They have a scale of their own, dmin", halves=lambda d, dmin: (d, d))
+        wrong("minima_of_sub_blocks_left_out", "You subtract dmin alone. Multiply it by the sub-block's minimum: d s q - dmin m",
+              minimum=lambda dmin, m: dmin * torch.ones_like(m))
     if name == "q2_k":
         wrong("scale_and_minimum_exchanged", "You take the high half of a scale's byte for the scale. It is the low half; the "
               "high one is the minimum", scales=lambda p: (p >> 4, p & 15))
@@ -674,7 +685,8 @@ def wrong_k(kernel, name):
               "The minimum's are in bytes 4 to 7", scales=six_bits_tops_of_scales)
         wrong("scale_and_minimum_exchanged", "You take the minima for scales. The scales are in the first four bytes",
               scales=lambda p: six_bits(p)[::-1])
-        wrong("d_and_dmin_exchanged", "You read dmin before d. The scale of the scales comes first", halves=lambda d, dmin: (dmin, d))
+        wrong("scales_as_bytes", "You take bytes 0 to 7 for the scales and 4 to 11 for the minima. They have six bits, and the twelve bytes are "
+              "packed: the low six bits of the first four and the next four are those of sub-blocks 0 to 3", scales=six_bits_as_bytes)
         zero = {"q4_k": 8, "q5_k": 16}[name]
         wrong("zero_subtracted", f"You subtract {zero} from the levels, as the formats without a minimum do. Here level 0 is the minimum",
               zero=zero)
@@ -708,6 +720,10 @@ def wrong_k(kernel, name):
         wrong("levels_not_shifted", "Your levels are 0 to 7. They are -4 to 3", zero=0)
         wrong("scales_not_shifted", "Your scales are 0 to 63. They are -32 to 31: subtract 32",
               scales=lambda p: sixteen_scales(p) + 32)
+        for less in 8, 16, 31:
+            wrong(f"{less}_subtracted_from_scales", f"You subtract {less} from the scales. They have six bits: 32 is the scale 0",
+                  scales=lambda p, less=less: sixteen_scales(p) + 32 - less)
+        wrong("3_subtracted", "You subtract 3 from the levels. They have three bits: level 4 is the number 0", zero=3)
         wrong("scales_without_their_upper_bits", "Your scales have four bits. The upper two are in the last four of the twelve "
               "bytes", scales=lambda p: sixteen_scales(p, lambda u: torch.zeros(len(u), 16, dtype=torch.long)))
         wrong("upper_bits_by_bytes", "You take the upper bits of four neighbouring scales from one byte. Byte 8 + s % 4 has those of "
@@ -720,6 +736,7 @@ def wrong_k(kernel, name):
     if name == "q6_k":
         wrong("unsigned_scales", "Your scales are unsigned. They are signed bytes: int8_t", scales=lambda p: p)
         wrong("levels_not_shifted", "Your levels are 0 to 63. They are -32 to 31", zero=0)
+        wrong("31_subtracted", "You subtract 31 from the levels. They have six bits: level 32 is the number 0", zero=31)
         wrong("17_subtracted", "You subtract 16 from the levels. They have six bits: level 32 is the number 0", zero=16)
         wrong("upper_bits_across_the_block", "You read one field of all 64 bytes of upper bits, then the next. Every 32 bytes by themselves "
               "are of 128 neighbours", high=other_chunk)
@@ -856,6 +873,17 @@ def make_dot(name):
                      minimum_times(lambda a: torch.ones_like(a[..., 0])))
         kernel.wrong("minimum_once_a_number", "You add m 32 times a block. It is multiplied by x, as the levels are: m times the sum of x's numbers",
                      minimum_times(lambda a: 32 * torch.ones_like(a[..., 0])))
+        def of_x_scale(times):
+            """m times the scale of x, whose levels are forgotten."""
+            def formula(weight, x):
+                w, a = values32(name, minimum=lambda m: 0 * m)(weight), values32("q8_0")(x)
+                m, e = (half_of(as_bytes(blocks).reshape(-1, sizes(format)[1])[:, at:at + 2]).reshape(len(blocks), -1)
+                        for blocks, format, at in ((weight, name, 2), (x, "q8_0", 0)))
+                return a @ w.T + times * e @ m.T
+            return formula
+        for twin, times in ("minimum_times_x_scale", 1), ("minimum_times_32_x_scale", 32):
+            kernel.wrong(twin, f"You multiply m by d of x{' and by 32' if times > 1 else ''}. It is by the sum of x's numbers, d of x times the sum of "
+                         "its levels", of_x_scale(times))
         kernel.wrong("minimum_times_the_first_half", "You multiply m by the sum of x's first 16 numbers alone. It is by that of all 32",
                      minimum_times(lambda a: a[..., :16].sum(-1)))
     if bits == 5:

@@ -31,7 +31,7 @@ def own(count, ranks, rank):
 
 def which(name, count, ranks, rank):
     """The indices that a mistake takes for this rank's."""
-    return {"first": lambda: own(count, ranks, 0), "interleaved": lambda: torch.arange(rank, count, ranks),
+    return {"first": lambda: own(count, ranks, 0), "last": lambda: own(count, ranks, ranks - 1), "interleaved": lambda: torch.arange(rank, count, ranks),
             "behind": lambda: own(count, ranks, (rank + 1) % ranks), "reversed": lambda: own(count, ranks, ranks - 1 - rank),
             "rank_alone": lambda: torch.arange(rank, rank + count // ranks)}[name]()
 
@@ -256,6 +256,9 @@ wrong("every_rank_shard_0", "Every rank has the first part of all matrices. Rank
       of_rows="first")
 wrong("up_of_rank_0", "Every rank has the first part of up, beside its own part of gate. Both begin at r F / ranks", up_of="first")
 wrong("up_of_the_next_rank", "Your parts of gate and up are of different ranks. Both begin at r F / ranks", up_of="behind")
+wrong("up_of_the_last_rank", "Every rank has the last part of up, beside its own part of gate. Both begin at r F / ranks", up_of="last")
+wrong("up_of_the_ranks_reversed", "Your parts of up are in the reverse order of the ranks, those of gate are not. Both begin at r F / ranks",
+      up_of="reversed")
 wrong("down_of_rank_0", "Every rank has the first part of down. It must belong to the hidden features that this rank has made",
       of_rows="first")
 wrong("interleaved_down", "Your columns of down are dealt out in turn, those of gate and up follow each other: they do not belong "

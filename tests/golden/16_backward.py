@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from golden import Kernel, normal, uniform
+from golden import Kernel, gelu_rounding, gelu_slope_rounding, normal, uniform
 
 CHAPTER = "16_backward"
 
@@ -28,10 +28,10 @@ class Backward:
     parts      the gradients, spelled out: parts["x"](dy=..., x=..., ...)
     upstream   what the gradient that comes in is called"""
 
-    def __init__(self, name, source, forward, parts, upstream="dy", pointwise=False, pytorch=None):
+    def __init__(self, name, source, forward, parts, upstream="dy", pointwise=False, pytorch=None, **more):
         self.forward, self.parts, self.upstream = forward, parts, upstream
         self.kernel = Kernel(name, CHAPTER, f"{source} under torch.autograd", pytorch or self.autograd, self.sum_of(parts),
-                             mixes=not pointwise)
+                             mixes=not pointwise, **more)
         self.kernel.wrong("does_nothing", "Your gradients are what they were before. Add to them", self.added(
             lambda before, gradient: before))
         self.kernel.wrong("overwritten", "Your gradients are set, and not added: what was there is lost. Write +=",
@@ -326,6 +326,9 @@ def wrong_norms(norm, centred):
     summed("mean_over_rows", "Your dweight is a mean over the rows. It is a sum: the mean is the loss's", lambda dy: dy / len(dy))
     norm.wrong("dweight_weighted", "Your dweight is multiplied by weight. It sums dy n alone",
                weight=lambda dy, x, weight, eps: weight * norm.parts["weight"](dy, x, weight, eps))
+    if centred:
+        wrong("dweight_without_s", "Your dweight sums dy (x - mean), which is not divided by the row's size. It sums dy n, and n is (x - mean) s",
+              pushed=lambda dy, n, x, s: dy * (x - x.mean(1, keepdim=True)))
     if not centred:
         wrong("layer_norm", "Your gradient is LayerNorm's: RMSNorm subtracts no mean, neither of x nor of g",
               mean=lambda x: x.mean(1, keepdim=True), all=lambda g: g.mean(1, keepdim=True))
@@ -433,9 +436,17 @@ def slope_of(number, x):
     return ACTIVATIONS[BENDS[number]][1](x)
 
 
+def slope_rounding(dx, dy, x, derivative):
+    return dy * gelu_slope_rounding(x) if BENDS[derivative] == "gelu" else 0 * dy
+
+
+def geglu_rounding(dout, gate, up, dgate=None, dup=None):
+    return dout * (gelu_rounding(gate) if dgate is None else up * gelu_slope_rounding(gate))
+
+
 activation = Backward("activation_backward", "torch.relu, gelu or silu",
                       lambda x, derivative: ACTIVATIONS[BENDS[derivative]][0](x),
-                      dict(x=lambda dy, x, derivative: dy * slope_of(derivative, x)), pointwise=True)
+                      dict(x=lambda dy, x, derivative: dy * slope_of(derivative, x)), pointwise=True, rounding=slope_rounding)
 activation.wrong("slope_missing", "Your dx is dy. Multiply it by the slope at x: derivative(n, slope, x)",
                  x=lambda dy, **_: dy)
 activation.wrong("dy_missing", "Your dx is the slope alone. What comes in from above, dy, is its other factor",
@@ -457,7 +468,8 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
     f, slope = ACTIVATIONS[bend]
     gate = Backward(f"{name}_backward", f"{bend}(gate) * up", lambda gate, up, f=f: f(gate) * up,
                     dict(gate=lambda dout, gate, up, slope=slope: dout * up * slope(gate),
-                         up=lambda dout, gate, up, f=f: dout * f(gate)), upstream="dout", pointwise=True)
+                         up=lambda dout, gate, up, f=f: dout * f(gate)), upstream="dout", pointwise=True,
+                    rounding=geglu_rounding if bend == "gelu" else None)
     gate.wrong("exchanged", "Your dgate and dup are exchanged: the gate's is multiplied by up, and up's by the gate",
                gate=gate.parts["up"], up=gate.parts["gate"])
     gate.wrong("dout_missing", "Your gradients lack dout: what comes in from above is a factor of both",
@@ -542,7 +554,7 @@ for name, interleaved in [("rope_interleaved", True), ("rope_half_split", False)
         return turned(dout, cosine, -sine, interleaved)
     rope = Backward(f"{name}_backward", "x rotated as in chapter 5",
                     lambda x, cosine, sine, interleaved=interleaved: turned(x, cosine, sine, interleaved),
-                    dict(x=back), upstream="dout")
+                    dict(x=back), upstream="dout", sums=False)
     rope.autograd_of_x = rope.autograd
     # x itself is no argument: the turn is linear, and its gradient the same wherever x is.
     rope.kernel.pytorch = lambda dx, dout, cosine, sine, rope=rope: rope.autograd_of_x(
@@ -798,6 +810,8 @@ flash.wrong("first_log_sum", "Your lse is the first head's for all. Each query h
             **flash_parts(lse=lambda L: L[:, :1].expand_as(L)))
 flash.wrong("log_sum_of_base_two", "You take lse for a logarithm of base 2. It is the natural one: e^(score - lse)",
             **flash_parts(lse=lambda L: L * math.log(2)))
+flash.wrong("power_of_two", "Your weights are 2^(score - lse). lse is the natural logarithm: take e^(score - lse)",
+            **flash_parts(weights=lambda scores, lse: torch.exp2(scores - lse.T[:, :, None])))
 flash.wrong("log_sum_as_heads_first", "You read lse as [H][T]. It is lse[t][h]",
             **flash_parts(lse=lambda L: L.reshape(L.T.shape).T))
 flash.wrong("log_sum_of_unscaled", "Your scores are not divided by sqrt(D) before lse is subtracted. It is of scaled scores",
@@ -909,7 +923,7 @@ def pytorch_loss(logits, targets):
 
 
 loss = Kernel("cross_entropy", CHAPTER, "torch.nn.functional.cross_entropy",
-              scalar_of(lambda x, t: pytorch_loss(x, t)), scalar_of(mean_surprise))
+              scalar_of(lambda x, t: pytorch_loss(x, t)), scalar_of(mean_surprise), mixes=True)
 for name, advice, function in [
         ("ignored_in_the_count", "Your mean counts the ignored rows. Divide by the number of targets that are not negative",
          lambda x, t: surprise(x, t)[0][t >= 0].sum() / len(t)),
@@ -948,6 +962,10 @@ for name, advice, function in [
          lambda x, t: mean_surprise(x, t.roll(-1)) if (t >= 0).all() else None),
         ("shifted_once_more", "Your logits of row r meet the target of row r + 1. targets are shifted already: row r has targets[r]",
          lambda x, t: mean_surprise(x[:-1], t[1:]) if len(t) > 1 else None),
+        ("targets_shifted", "Your target of row r is targets[r + 1]. targets are shifted already: row r has targets[r]",
+         lambda x, t: mean_surprise(x, torch.cat([t[1:], t[-1:]]))),
+        ("target_one_more", "Your target is targets[r] + 1. Tokens count from 0: it is targets[r]",
+         lambda x, t: mean_surprise(x, torch.where(t < 0, t, (t + 1) % x.shape[1]))),
         ("epsilon_in_the_logarithm", "Your probability has about 1e-9 added before its logarithm is taken. Take max + log(sum) - logit: "
          "nothing can be 0 there", lambda x, t: -torch.log(torch.exp(-surprise(x, t)[0][t >= 0]) + 1e-9).mean()),
         ("last_row_left_out", "Your last row is left out of the sum",
@@ -1016,6 +1034,13 @@ for name, advice, how in [
 loss_backward.wrong("token_before_the_target", "Your 1 is subtracted one token before the target. It is at targets[r]",
                     lambda dlogits, logits, targets, dloss: None if (targets == 0).any() else
                     dlogits + push(logits, torch.where(targets > 0, targets - 1, targets), dloss))
+loss_backward.wrong("token_after_the_target", "Your 1 is subtracted one token after the target. It is at targets[r]",
+                    lambda dlogits, logits, targets, dloss:
+                    dlogits + push(logits, torch.where(targets >= 0, (targets + 1) % logits.shape[1], targets), dloss))
+for twin, last in ("targets_shifted", lambda t: t[-1:]), ("targets_shifted_and_ended", lambda t: torch.full_like(t[-1:], -100)):
+    loss_backward.wrong(twin, "Your row r has targets[r + 1]. targets are shifted already: row r has targets[r]",
+                        lambda dlogits, logits, targets, dloss, last=last: dlogits + push(
+                            logits, torch.cat([targets[1:], last(targets)]), dloss, count=lambda t: (targets >= 0).sum()))
 loss_backward.wrong("token_0_ignored", "Your target 0 does not count. It is a token like others: >= 0, and not > 0",
                     lambda dlogits, logits, targets, dloss: dlogits + push(logits, torch.where(targets > 0, targets, -100), dloss))
 loss_backward.wrong("minus_100_alone", "Your negative targets count, unless they are -100: such rows are pushed down, and are in the mean. None of them counts",
@@ -1066,7 +1091,7 @@ def norm_of(gradient):
 
 
 norm = Kernel("gradient_norm", CHAPTER, "torch.nn.utils.get_total_norm", norm_of,
-              lambda gradient: gradient.square().sum().sqrt().reshape(1))
+              lambda gradient: gradient.square().sum().sqrt().reshape(1), mixes=True)
 for name, advice, function in [
         ("root_missing", "Your root is missing: it is the root of the sum of the squares", lambda g: g.square().sum()),
         ("mean_of_squares", "Your sum of squares is divided by n. It is a norm, and no root mean square", lambda g: g.square().mean().sqrt()),

@@ -120,7 +120,7 @@ def none_for_zero(self, weight, m, v, g, t):
     return tuple(torch.where(g == 0, old, new) for old, new in zip((weight, m, v), Step.take(self, weight, m, v, g, t)))
 
 
-adamw = Kernel("adamw", CHAPTER, "torch.optim.AdamW", torch_adamw, stepping(), mixes=True)
+adamw = Kernel("adamw", CHAPTER, "torch.optim.AdamW", torch_adamw, stepping(), mixes=True, sums=False)
 for name, advice, variant in [
         ("l2_for_decoupled", "Your decay is added to the gradient, and so goes through m and v (Adam with L2). Take it off the weight "
          "itself: weight -= rate decay weight",
@@ -688,7 +688,7 @@ def schedule(rising=lambda step, warmup, peak, lowest: peak * step / warmup, cur
     return formula
 
 
-rate = Kernel("learning_rate", CHAPTER, "torch.optim.lr_scheduler: LinearLR, then CosineAnnealingLR", torch_schedule, schedule(), mixes=True)
+rate = Kernel("learning_rate", CHAPTER, "torch.optim.lr_scheduler: LinearLR, then CosineAnnealingLR", torch_schedule, schedule(), mixes=True, sums=False)
 for name, advice, how in [
         ("warm_up_from_zero", "Your first step has the rate 0 and learns nothing. Step 1 has peak / warmup",
          dict(rising=lambda step, warmup, peak, lowest: peak * (step - 1) / warmup)),
@@ -821,6 +821,9 @@ share.wrong("zero_not_counted", "Your target 0 does not count. It is a token lik
             lambda targets: (targets > 0).sum(1).to(torch.get_default_dtype()) / (targets > 0).sum())
 share.wrong("minus_100_alone", "Your negative targets count, unless they are -100. None of them does",
             lambda targets: (targets != -100).sum(1).to(torch.get_default_dtype()) / (targets != -100).sum())
+
+share.wrong("transposed", "Your targets are read as [rows][batches]. A micro-batch is a row: targets[b][r]",
+            lambda targets: (targets.reshape(targets.T.shape) >= 0).sum(0).to(torch.get_default_dtype()) / (targets >= 0).sum())
 
 for name, sentence, targets in [
         ("by_hand", "One target counts in the first micro-batch, three in the second.", [[5, -100, -100], [1, 2, 3]]),

@@ -56,7 +56,9 @@ class GoldenError(Exception):
 
 # --- The tolerance of common/check.h -----------------------------------------------------------------------
 
-CHECK_MULTIPLE, CHECK_ULPS = 4.0, 4.0
+CHECK_MULTIPLE, CHECK_ULPS, CHECK_ROUNDINGS = 4.0, 4.0, 4.0
+ROUNDING = 2.0**-24     # of a float32, relative
+DRAWS = 6               # of roundings
 CLEARLY = 3.0           # a wrong answer is stored where it is at least this many tolerances away …
 BLURRED = 0.5           # … and its own rounding errors are at most this much of a tolerance
 MOST_WITH_TWINS = 400   # a case with more outputs than this stores no wrong answers, to stay small
@@ -69,17 +71,28 @@ def ulp(scale):
     return np.ldexp(1.0, np.frexp(np.maximum(scale, 2.0**-126))[1] - 24)
 
 
-def distance(got, right, mixes=False):
-    """The largest error of `got` in ulps of its row's scale; infinite if a NaN or infinity is out of place.
+def distance(got, right, mixes=False, tolerance=1, rounding=None):
+    """The largest error of `got` in ulps of its row's scale; infinite if a NaN or infinity is out of place. Or in tolerances,
+    each so many ulps, or what rounding does to the row if that is more.
 
     The last axis is a row; a vector comes from a pointwise kernel, and each of its elements is a row, unless it mixes."""
-    got, right = (tensor.double().numpy() for tensor in (got, right))
-    got, right = (array.reshape(-1, array.shape[-1] if array.ndim > 1 or mixes else 1) for array in (got, right))
+    got, right = (rows_of(tensor, mixes).double().numpy() for tensor in (got, right))
     scale = np.max(np.abs(right), axis=1, keepdims=True, where=np.isfinite(right), initial=0)
+    allowed = tolerance * ulp(scale)
+    if rounding is not None:
+        allowed = np.maximum(allowed, rounding.double().numpy()[:, None])
     with np.errstate(invalid="ignore"):
-        ulps = np.abs(got - right) / ulp(scale)
+        errors = np.abs(got - right) / allowed
     same = (got == right) | (np.isnan(got) & np.isnan(right))
-    return np.where(same, 0, np.where(np.isfinite(got) & np.isfinite(right), ulps, np.inf)).max()
+    return np.where(same, 0, np.where(np.isfinite(got) & np.isfinite(right), errors, np.inf)).max()
+
+
+def can_move(tensor):
+    return tensor.dtype is torch.float32 and tensor.ndim > 0
+
+
+def rows_of(tensor, mixes):
+    return tensor.reshape(-1, tensor.shape[-1] if tensor.ndim > 1 or mixes else 1)
 
 
 def same(got, right):
@@ -132,6 +145,20 @@ def summed_in_half(terms):
     return total
 
 
+# --- Roundings of a single number ----------------------------------------------------------------------------
+
+ERF_ERROR = 12 * ROUNDING  # of an erf of float32, beside 1: PyTorch's own, in vectors, errs by up to 9 roundings
+
+
+def gelu_rounding(x):
+    """Of x (1 + erf(x / sqrt(2))) / 2, whose two terms cancel where x is negative."""
+    return ERF_ERROR * x.abs() * (1 + torch.erf(x / 2**0.5).abs()) / 2
+
+
+def gelu_slope_rounding(x):
+    return ERF_ERROR * ((1 + torch.erf(x / 2**0.5).abs()) / 2 + x.abs() * torch.exp(-x * x / 2) / (2 * torch.pi)**0.5)
+
+
 # --- Kernels -----------------------------------------------------------------------------------------------
 
 @dataclass
@@ -149,6 +176,7 @@ class Case:
     expected: torch.Tensor
     expected64: torch.Tensor   # None where one answer alone is right
     error: float               # PyTorch's own, in ulps
+    rounding: torch.Tensor     # what float32 may do to each row; None where nothing is summed
     mistakes: dict             # mistake -> Twin
     mixes: bool                # the numbers of a vector are one row
 
@@ -156,7 +184,7 @@ class Case:
         """How far two outputs are apart. An exact one is right to the bit, or infinitely wrong."""
         if self.expected64 is None:
             return 0.0 if same(got, right) else np.inf
-        return distance(got, right, self.mixes) / (CHECK_MULTIPLE * self.error + CHECK_ULPS)
+        return distance(got, right, self.mixes, CHECK_MULTIPLE * self.error + CHECK_ULPS, self.rounding)
 
     def twins(self, margin=1):
         """The wrong answers worth storing. One that is mostly rounding error comes out differently elsewhere
@@ -168,6 +196,8 @@ class Case:
         stored = dict(self.inputs, expected=self.expected)
         if self.expected64 is not None:
             stored["expected64"] = self.expected64
+        if self.rounding is not None:
+            stored["rounding"] = self.rounding
         stored |= {f"wrong/{name}": output for name, output in self.twins(margin).items()}
         return {f"{self.name}/{name}": tensor for name, tensor in stored.items()}
 
@@ -182,14 +212,17 @@ class Kernel:
     exact      there is one right answer, to the bit, as in bf16: what is rounded is rounded by definition. Nobody must
                get another by computing in float64 up to there, so the formula does not, either.
     library    what is asked, where it is not PyTorch
+    sums       each number is a sum, of as many terms as the inputs' longest dimension has, or fewer. If not, it comes of a
+               few operations alone
+    rounding   how far roundings may move each number, where the inputs' own do not show it
     mixes      a vector is one row, and no pointwise kernel's: the gradient of a weight, say"""
     all = []
 
     def __init__(self, name, chapter, source, pytorch, formula, dtype=torch.float32, exact=False, library=None,
-                 mixes=False):
+                 mixes=False, sums=True, rounding=None):
         self.name, self.chapter, self.source, self.dtype, self.library = name, chapter, source, dtype, library
         self.exact = exact or dtype is not torch.float32
-        self.pytorch, self.formula, self.mixes = pytorch, formula, mixes
+        self.pytorch, self.formula, self.mixes, self.sums, self.rounding = pytorch, formula, mixes, sums, rounding
         self.mistakes, self.cases, self.spellings = {}, {}, {}
         self.file = f"{name}.safetensors"
         Kernel.all.append(self)
@@ -238,7 +271,8 @@ class Kernel:
         expected64 = None if exact else evaluate(self.pytorch, inputs, torch.float64)
         right = expected if exact else expected64
         error = 0.0 if exact else distance(expected, expected64, self.mixes)
-        case = Case(name, inputs, expected, expected64, error, {}, self.mixes)
+        rounding = None if exact else self.rounding_of(name, inputs, expected64)
+        case = Case(name, inputs, expected, expected64, error, rounding, {}, self.mixes)
 
         if error == np.inf:
             refuse("float32 and float64 disagree on where the answer is finite")
@@ -266,6 +300,31 @@ class Kernel:
                 blur = case.tolerances(output, evaluate(formula, inputs, torch.float64))
             case.mistakes[mistake] = Twin(output, case.tolerances(output, right), blur)
         return case
+
+    def rounding_of(self, case, inputs, right):
+        """How far each row may be from the answer because float32 rounds, in whatever order: common/check.h says why.
+
+        Every input is moved by half an ulp at most, up or down at random, and once all up; all in float64. Where an answer
+        jumps, as between two equal logits, it does not move in proportion, and gets nothing for it. No answer gets more than
+        2^-8 of the largest: that is no rounding to its reader."""
+        if self.rounding:
+            moves = [evaluate(self.rounding, inputs, torch.float64).abs()]
+        elif (right.ndim < 2 and not self.mixes) or not any(map(can_move, inputs.values())):
+            return None
+        else:
+            random = np.random.default_rng(list(f"{self.name} {case} rounding".encode()))
+            terms = max((size for tensor in inputs.values() for size in tensor.shape), default=1) if self.sums else 1
+            moves = [CHECK_ROUNDINGS * terms**0.5 * self.moved(inputs, right, random, draw == DRAWS) for draw in range(DRAWS + 1)]
+        largest = torch.where(right.isfinite(), right, 0.0).abs().max()
+        return rows_of(torch.stack(moves).amax(0).clamp(max=largest / 256), self.mixes).amax(1).float()
+
+    def moved(self, inputs, right, random, all_up):
+        signs = {name: torch.from_numpy(np.where(all_up | (random.random(tensor.shape) < 0.5), 1.0, -1.0))
+                 for name, tensor in inputs.items() if can_move(tensor)}
+        little, less = ((evaluate(self.pytorch, {name: tensor.double() * (1 + by * signs[name]) if name in signs else tensor
+                                                 for name, tensor in inputs.items()}, torch.float64) - right).abs() / by
+                        for by in (ROUNDING, ROUNDING / 1024))
+        return ROUNDING * torch.where((little < 3 * less) & (less < 3 * little), little, 0.0)
 
     def steady(self, formula, inputs):
         """Whether an exact formula gives the same bits whatever the order of its float32 sums, or in float64."""
@@ -352,6 +411,10 @@ def compare(committed, metadata, kernel, cases):
             if raw(theirs) != raw(tensor):
                 yield f"{name}: not the same bits{first_difference(theirs, tensor)}"
         else:
+            if kind == "rounding":
+                if not torch.allclose(theirs, tensor, rtol=0.01, atol=0):
+                    yield f"{name}: another bound{first_difference(theirs, tensor)}"
+                continue
             allowed = {"expected64": 1e-12 * 2**24, "expected": ELSEWHERE * case.error + CHECK_ULPS}.get(
                 kind, 2 * (ELSEWHERE * case.error + CHECK_ULPS))  # a twin, with rounding errors of its own
             ulps = distance(theirs, case.expected64 if kind == "expected" else tensor, case.mixes)

@@ -124,9 +124,10 @@ static int take_call(Judging *judging, const char *name, Call *call, double tole
         call_free(call);
         return -1;
     }
+    if (!is_measured) memset(ours.bound, 0, tensor_count(&ours.answer) * sizeof *ours.bound);
     int index = judging->count;
     GoldenCase *added = grow(judging);
-    *added = case_of_call(name, call, &ours.answer, exact);
+    *added = case_of_call(name, call, &ours, exact);
     judging->bounds[index] = ours.bound;
     if (!is_measured) {
         free(ours.bound);

@@ -15,10 +15,11 @@ typedef struct {
 } Heads;
 
 /* One query of one head attends to keys first .. end - 1 of key/value head g, with scores times
- * `scale`. */
+ * `scale`. They are then bent to within `cap`, if there is one, and less by `slope` for each step
+ * back. */
 typedef struct {
     int g, first, end;
-    double scale;
+    double scale, cap, slope;
 } Look;
 
 static int dimension_of(const Tensor *tensor, int from_the_end) {
@@ -59,7 +60,9 @@ static void heads_free(Heads *heads) {
 
 static Look right_look(const Heads *heads, int row) {
     int t = row / heads->H, h = row % heads->H;
-    return (Look){h / (heads->H / heads->KV), 0, heads->S - heads->T + t + 1, 1 / sqrt(heads->D)};
+    return (Look){.g = h / (heads->H / heads->KV),
+                  .end = heads->S - heads->T + t + 1,
+                  .scale = 1 / sqrt(heads->D)};
 }
 
 static const double *key_row(const Heads *heads, const double *rows, int s, int g) {
@@ -80,6 +83,8 @@ static bool is_seen(const Heads *heads, int row, const Look *look) {
     const float *got = heads->answer->got + row * D;
     for (int s = look->first; s < look->end; s++) {
         scores[s] = look->scale * inner_product(heads, row, s, look->g);
+        if (look->cap > 0) scores[s] = look->cap * tanh(scores[s] / look->cap);
+        scores[s] -= look->slope * (look->end - 1 - s);
         most = fmax(most, scores[s]);
     }
     memset(predicted, 0, sizeof predicted);
@@ -225,24 +230,43 @@ static const Scale scales[] = {
     {1, -0.5, 0, 0, -0.5, "sqrt(KV D), the root of the width of all keys"},
 };
 
-static bool is_scaled(const Heads *heads, const Scale *by) {
-    double scale = by->factor * pow(heads->D, by->of_D) * pow(heads->S, by->of_S) *
-                   pow(heads->H, by->of_H) * pow(heads->KV, by->of_KV);
+/* What is done to the right look at one row. */
+typedef void Change(const Heads *heads, int row, const void *by, Look *look);
+
+static void change_scale(const Heads *heads, int row, const void *by, Look *look) {
+    const Scale *scale = by;
+    (void)row;
+    look->scale = scale->factor * pow(heads->D, scale->of_D) * pow(heads->S, scale->of_S) *
+                  pow(heads->H, scale->of_H) * pow(heads->KV, scale->of_KV);
+}
+
+static void set_cap(const Heads *heads, int row, const void *by, Look *look) {
+    (void)heads, (void)row;
+    look->cap = *(const double *)by;
+}
+
+/* 2^(-8 (h + 1) / H), of Press, Smith and Lewis 2021. */
+static void set_slope(const Heads *heads, int row, const void *by, Look *look) {
+    (void)by;
+    look->slope = pow(2, -8.0 * (row % heads->H + 1) / heads->H);
+}
+
+static bool is_changed(const Heads *heads, Change *change, const void *by) {
     for (int row = 0; row < heads->T * heads->H; row++) {
         Look look = right_look(heads, row);
-        look.scale = scale;
+        change(heads, row, by, &look);
         if (is_wrong_row(heads, row) && !is_seen(heads, row, &look)) return false;
     }
     return true;
 }
 
-static bool scale_explains(const Evidence *evidence, const Scale *scale) {
+static bool change_explains(const Evidence *evidence, Change *change, const void *by) {
     int told = 0;
-    for (int a = 0; a < evidence->count; a++) {
+    for (int a = 0; looks(evidence) && a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
         if (!fails(answer) || !is_ordinary(answer)) continue;
         Heads heads = heads_of(answer);
-        bool explained = is_scaled(&heads, scale);
+        bool explained = is_changed(&heads, change, by);
         heads_free(&heads);
         if (!explained) return false;
         told++;
@@ -251,10 +275,23 @@ static bool scale_explains(const Evidence *evidence, const Scale *scale) {
 }
 
 bool scales_the_scores(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    for (size_t s = 0; looks(evidence) && s < sizeof scales / sizeof *scales; s++)
-        if (scale_explains(evidence, &scales[s]))
+    for (size_t s = 0; s < sizeof scales / sizeof *scales; s++)
+        if (change_explains(evidence, change_scale, &scales[s]))
             return say_it(
                 say, "Your scores are divided by %s. Divide by sqrt(D), D the width of a head.",
                 scales[s].divisor);
     return false;
+}
+
+bool bends_the_scores(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    static const double caps[] = {50, 30, 20, 15, 100};
+    for (size_t c = 0; c < sizeof caps / sizeof *caps; c++)
+        if (change_explains(evidence, set_cap, &caps[c]))
+            return say_it(say,
+                          "Your scores are capped, %g tanh(score / %g), as in Gemma 2 (softcap). A "
+                          "Llama's are not: softmax takes q k / sqrt(D) as it is.",
+                          caps[c], caps[c]);
+    return change_explains(evidence, set_slope, NULL) &&
+           say_it(say, "Your scores are less the farther back a key lies, 2^(-8 (h + 1) / H) for each "
+                       "step, as in ALiBi. A Llama has positions in q and k alone, by RoPE.");
 }

@@ -348,22 +348,6 @@ bool is_an_approximation(const Evidence *evidence, char say[static DIAGNOSIS]) {
               "precision.");
 }
 
-/* Each addition rounds, so that the error grows with what is summed; a quarter of an ulp for each
- * number is more than it comes to. Where it is larger, or short rows fail, something else is wrong.
- */
-bool loses_digits_in_long_sums(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    for (int a = 0; a < evidence->count; a++) {
-        const Answer *answer = &evidence->answers[a];
-        if (fails(answer) &&
-            (!is_ordinary(answer) || relative_error(answer) * 0x1p24 > 0.25 * (double)answer->row))
-            return false;
-    }
-    return say_it(
-        say,
-        "Nearly right: only long rows are wrong, by a few units in the last place. A sum of so "
-        "many float32 loses digits: sum in double, or in several parts that are added in the end.");
-}
-
 bool is_less_exact(const Evidence *evidence, char say[static DIAGNOSIS]) {
     if (errors_of(evidence).most > 1e-3 || !first_ordinary(evidence) ||
         count_flagged(evidence, is_infinite))

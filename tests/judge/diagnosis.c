@@ -111,7 +111,7 @@ static Explanation best_known_mistake(const Evidence *evidence) {
 /* Rules that are certain come before those that are only likely. */
 static Rule *const certain[] = {
     shows_a_mark,      is_another_known_output, reads_another_head,
-    scales_the_scores, fails_after_some_steps,
+    scales_the_scores, bends_the_scores,        fails_after_some_steps,
 };
 static Rule *const likely[] = {
     begins_at_a_stage,
@@ -124,7 +124,6 @@ static Rule *const likely[] = {
     adds_to_the_sum,
     steps_by_another_length,
     sums_the_first_alone,
-    loses_digits_in_long_sums,
     is_multiplied,
     is_added_to,
     is_an_approximation,

@@ -21,7 +21,8 @@ size_t count_strays(const Answer *answer, double tolerance, const double predict
         double unit = fmax(row_ulp(answer->row, predicted + start),
                            row_ulp(answer->row, answer->truth + start));
         for (size_t i = start; i < start + answer->row; i++) {
-            bool is_stray = !is_near(answer->got[i], predicted[i], tolerance * unit);
+            double within = fmax(tolerance * unit, answer->bound ? answer->bound[i] : 0);
+            bool is_stray = !is_near(answer->got[i], predicted[i], within);
             strays += is_stray;
             if (stray) stray[i] = is_stray;
         }
@@ -38,7 +39,12 @@ static Answer answer_of(const Kernel *kernel, const Verdict *verdict) {
     Answer answer = {
         .golden = golden, .got = verdict->output, .count = tensor_count(&golden->expected)};
     answer.row = golden->exact ? 1 : golden_row(golden, kernel->pointwise);
-    answer.tolerance = golden_tolerance(golden, kernel->pointwise, verdict->comparison.reference);
+    answer.tolerance = golden_tolerance(golden, verdict->comparison.reference);
+    if (golden->rounding.name) {
+        double *bound = xmalloc(answer.count * sizeof *bound);
+        for (size_t i = 0; i < answer.count; i++) bound[i] = golden_rounding(golden, i);
+        answer.bound = bound;
+    }
     double *truth = tensor_to_double(&golden->expected64);
     for (size_t i = 0; i < answer.count; i++) {
         double expected = tensor_get(&golden->expected, i);
@@ -64,6 +70,7 @@ void evidence_free(Evidence *evidence) {
     for (int a = 0; a < evidence->count; a++) {
         free((void *)evidence->answers[a].truth);
         free((void *)evidence->answers[a].wrong);
+        free((void *)evidence->answers[a].bound);
     }
     free(evidence->answers);
 }

@@ -13,7 +13,8 @@ typedef struct {
     const bool *wrong;   /* [count] */
     size_t count, row;   /* numbers; of them, that are judged together */
     size_t wrongs;
-    double tolerance; /* in ulps */
+    double tolerance;    /* in ulps */
+    const double *bound; /* [count]: or so far, if that is more; NULL: no number has one */
 } Answer;
 
 /* The cases of a kernel. One that has no output is no evidence. */
@@ -39,9 +40,9 @@ const Answer *first_failing(const Evidence *evidence); /* NULL if there is none 
 int count_failing(const Evidence *evidence);
 const Answer *first_ordinary(const Evidence *evidence); /* of those that fail */
 
-/* Counts the numbers that are not as predicted, in ulps of the largest of a row, right or
- * predicted: what is left where two large numbers cancel has their roundings. `stray`, if wanted,
- * says which. */
+/* Counts the numbers that are not as predicted, within a tolerance in ulps of the largest of a row, right or
+ * predicted: what is left where two large numbers cancel has their roundings. Or within the answer's
+ * own bound. `stray`, if wanted, says which. */
 size_t count_strays(const Answer *answer, double tolerance, const double predicted[], bool stray[]);
 
 /* One number in fifty may stray, since a mistake made in float32 by other hands can cancel in other

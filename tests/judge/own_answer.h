@@ -21,11 +21,10 @@ OwnAnswer own_answer(const Kernel *kernel, bool exact, bool is_long, Call *call,
 bool answers_exactly(const Kernel *kernel);
 
 /* A copy of the call as a case whose answer is ours, and the end of it. */
-GoldenCase case_of_call(const char *name, const Call *call, const Tensor *answer, bool exact);
+GoldenCase case_of_call(const char *name, const Call *call, const OwnAnswer *ours, bool exact);
 void case_free(const GoldenCase *made);
 
-/* What is out of bounds in `got`, and so much of PyTorch's error as these bounds allow, for who
- * diagnoses it. */
+/* What is out of bounds in `got`. */
 Comparison compare_with_own(const Kernel *kernel, const GoldenCase *made, const double bound[],
                             const float got[]);
 

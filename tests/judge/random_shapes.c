@@ -56,7 +56,7 @@ typedef struct {
 static void keep_wrong(const Attempt *attempt, const Call *call, const OwnAnswer *ours,
                        const Tensor *output) {
     GoldenCase *one = xmalloc(sizeof *one);
-    *one = case_of_call("random", call, &ours->answer, attempt->exact);
+    *one = case_of_call("random", call, ours, attempt->exact);
     *attempt->wrong = (Verdict){.golden_case = one, .output = tensor_to_float(output)};
     attempt->wrong->comparison =
         compare_with_own(attempt->subject->kernel, one, ours->bound, attempt->wrong->output);
@@ -90,6 +90,8 @@ static bool random_call_agrees(const Attempt *attempt, const Random *before, Ran
                    .truth = &ours,
                    .many_times = attempt->many_times,
                    .many_threads = attempt->size == MEDIUM,
+                   .meets = attempt->size == MEDIUM && subject->library &&
+                            library_has_threads(subject->library),
                    .is_long = attempt->size == LONG};
     if (before) {
         subject->kernel->random_call(&first, &(Random){before->state}, SMALL);

@@ -21,8 +21,7 @@ Rule adds_to_the_sum;         /* a softmax whose rows do not sum to 1 */
 /* It differs by a scale or a rounding, diagnose_scale.c: */
 Rule is_multiplied, is_added_to;                 /* the right one times, or plus, one number */
 Rule is_multiplied_by_rows, is_added_to_by_rows; /* and one a row */
-Rule is_rounded_otherwise, is_an_approximation, loses_digits_in_long_sums,
-    is_less_exact; /* nearly right */
+Rule is_rounded_otherwise, is_an_approximation, is_less_exact; /* nearly right */
 
 /* It is wrong in certain places, cases or numbers, diagnose_position.c: */
 Rule shows_a_mark; /* of the sandbox: what was read there */
@@ -36,7 +35,7 @@ Rule keeps_the_wrong_tokens, changes_the_logits,
     misplaces_a_mask; /* where -infinity means "ruled out" */
 
 /* A query attends to the wrong keys, diagnose_attention.c: */
-Rule reads_another_head, sees_other_keys, scales_the_scores;
+Rule reads_another_head, sees_other_keys, scales_the_scores, bends_the_scores;
 
 /* For all: what is said, an axis of the output, a size of a case. */
 __attribute__((format(printf, 2, 3))) bool say_it(char say[static DIAGNOSIS], const char *format,

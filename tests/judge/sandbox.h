@@ -71,6 +71,9 @@ const char *library_messages(const Library *library);
  * name. */
 Function library_function(Library *library, const char *name);
 
+/* Does it start threads? */
+bool library_has_threads(const Library *library);
+
 /* Has it a function of this name as C++ has it, mangled with its arguments? */
 bool library_mangles(const Library *library, const char *name);
 
@@ -85,6 +88,8 @@ typedef struct {
     Call call;
     int threads;
     int times;            /* it is made so often, and what the last time wrote counts; 0: once */
+    bool meets;           /* it is made again and again, so that its threads meet in one place, and
+                             the answer least like the first counts */
     bool at_end;          /* the arrays end at a forbidden page */
     bool ordinary;        /* out is full of ordinary numbers before the call, and not of NaN */
     bool is_long;         /* the stack is larger than usual, and the time shorter: LONG_SECONDS */

@@ -116,6 +116,22 @@ static bool can_be_called_alike(const char *yours, const char *name, const char 
     return true;
 }
 
+/* An old-style definition, void f(n, x) int n; float x; { … }, has names alone between the brackets.
+ * It takes a float as a double, and the compiler does not mind; whoever calls it by the contract
+ * passes a float. */
+static bool is_old_style(const char *yours, const char *name, const char *courses,
+                         const Kernel *kernel) {
+    Kind ours[MOST_PARAMETERS];
+    bool takes_a_float = false;
+    const char *between = yours[0] ? strchr(strstr(yours, name), '(') + 1 : NULL;
+    if (!between || strncmp(between, "void)", 5) == 0) return false;
+    for (const char *at = between; *at && *at != ')'; at++)
+        if (strchr("*[(", *at) || (*at == ' ' && at[-1] != ',')) return false;
+    for (int p = read_kinds(courses, kernel->name, ours); p-- > 0;)
+        takes_a_float |= ours[p] == FLOAT;
+    return takes_a_float;
+}
+
 /* ---------------------------------- whose it is */
 
 /* The course's files of kernels have a header beside them; what a reader adds to a chapter's folder
@@ -158,9 +174,18 @@ Signature signature_of(const char *messages, const Kernel *kernel, char say[stat
         snprintf(say, DIAGNOSIS, "%s: this is the course's own, from %.400s", kernel->name, name);
         return COURSES_OWN;
     }
-    if (again || !conflict) return again ? SAME_SIGNATURE : NOT_FOUND;
-    if (is_like_the_contract(messages, conflict, kernel->name, kernel, yours, courses))
-        return SAME_SIGNATURE;
+    if (!again && !conflict) return NOT_FOUND;
+    const char *message = again ? again : conflict;
+    bool alike = is_like_the_contract(messages, message, kernel->name, kernel, yours, courses);
+    if (is_old_style(yours, kernel->name, courses, kernel)) {
+        snprintf(say, DIAGNOSIS,
+                 "%s has an old-style definition, whose types stand behind the brackets: a float is "
+                 "taken as a double there, and the contract passes a float. Write the types between "
+                 "the brackets: `%.*s`",
+                 kernel->name, SHOWN, courses);
+        return OTHER_SIGNATURE;
+    }
+    if (again || alike) return SAME_SIGNATURE;
     place_of(messages, conflict, &place);
     const char *slash = strrchr(place.file, '/');
     snprintf(

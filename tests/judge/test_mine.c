@@ -475,7 +475,7 @@ static void wrong_kernels_are_named_and_used(void **state) {
     assert_said("rope.c   rope_half_split   wrong          0 of 11   rotates queries and keys\n");
     assert_said("gate.c   swiglu            wrong ");
     assert_said("norm.c, rms_norm: Your epsilon is outside the root");
-    assert_said("rope.c, rope_half_split: Your pairs turn backwards.");
+    assert_said("rope.c, rope_half_split: Your pairs are rotated in the opposite direction.");
     assert_null(strstr(said, "Answer: Anna has the red ball."));
     read_share(&right, &ours);
     assert_true(right < ours / 2);

@@ -38,6 +38,8 @@ void trial_run(Trial *trial) {
         add_run(trial, trial->call,
                 (Run){.threads = 1, .in_place = trial->subject->kernel->in_place[i]});
     if (trial->many_threads) add_run(trial, trial->call, (Run){.threads = MANY_THREADS});
+    for (int threads = 2; trial->meets && threads <= FEW_THREADS; threads += 2)
+        add_run(trial, trial->call, (Run){.threads = threads, .meets = true});
     if (trial->many_times) add_run(trial, trial->call, (Run){.threads = 2, .times = MANY_TIMES});
     run_again(trial);
     if (trial->outcome.returned > first_run(trial))

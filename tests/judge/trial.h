@@ -13,7 +13,7 @@ typedef struct {
     Function function; /* NULL: it is not there */
 } Subject;
 
-enum { WORDS = 384, MANY_TIMES = 50, MANY_THREADS = 33 };
+enum { WORDS = 384, MANY_TIMES = 50, MANY_THREADS = 33, FEW_THREADS = 4 };
 
 /* True if an output is right; otherwise `where` says what is wrong with it. */
 typedef bool IsRight(const void *truth, const Tensor *output, char where[static WORDS]);
@@ -24,6 +24,7 @@ typedef struct {
     const Call *before; /* of another shape, made first in the same process; or NULL */
     bool many_times;    /* in the end the call is made MANY_TIMES times more */
     bool many_threads;  /* it is made with MANY_THREADS, too */
+    bool meets;         /* it is made often, with 2 threads and with FEW_THREADS */
     bool is_long;       /* a dimension is long */
     IsRight *is_right;
     const void *truth;

@@ -48,6 +48,8 @@ cxx='g++ -std=c++20 -O2 -Wall -Wextra -Werror -shared -fPIC'
 library C++           rms_norm '^PASS' 0                                $cxx "$here/rms_norm.cpp"
 library "C++, broken" rms_norm 'Your epsilon is outside the root' 1     $cxx -DEPSILON_OUTSIDE "$here/rms_norm.cpp"
 library Rust          silu     '^PASS' 0                                rustc -O --crate-type cdylib "$here/silu.rs"
+library "C++, thrown" silu     'a C++ exception, std::out_of_range, that' 1 $cxx "$here/silu_throws.cpp"
+library "Rust, panic" silu     'it panics, as Rust has it' 1            rustc -O --crate-type cdylib "$here/silu_panics.rs"
 script  NumPy         rope_half_split rope_half_split.py
 script  Triton        softmax         softmax_triton.py
 
