@@ -262,8 +262,9 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
         printf("  %s\n", trial_advice(troubled->trouble));
     if (found.advice[0]) printf("  %s\n", found.advice);
     if (found.known_mistake)
-        printf("  (Your output is that in %d of the %d cases that can tell.)\n", found.matched,
-               found.stored);
+        printf("  (Known mistake %s: your output is the same in %d of the %d cases where it "
+               "shows.)\n",
+               found.known_mistake, found.matched, found.stored);
     for (int i = 0; i < count; i++)
         if (verdicts[i].later[0]) return say_later(&verdicts[i]), passed;
     if (troubled) return passed;
