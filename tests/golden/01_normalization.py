@@ -455,8 +455,8 @@ rms_norm.case("one_wide", "A row of one number is divided by itself: its sign is
               x=normal(4, 1), weight=normal(1), eps=1e-5)
 rms_norm.case("residual_stream", "One token of a Llama: 4096 channels near 0.1, four of them up to 482.",
               x=residual_stream(4096), weight=normal(4096, scale=0.1, shift=0.4), eps=1e-5)
-rms_norm.case("large_mean", "Spread 1 around 1000: RMSNorm does not care.",
-              x=normal(2, 32, shift=1000), weight=normal(32), eps=1e-5)
+rms_norm.case("large_mean", "1100 numbers, spread 1 around 1000: RMSNorm does not care.",
+              x=normal(1, 1100, shift=1000), weight=normal(1100), eps=1e-5)
 # No rows beyond 1e19: there PyTorch's float32 squares overflow and it answers 0, where float64 does not.
 rms_norm.case("rows_of_all_sizes", "Rows near 1e18, 1, 1e-3 and 1e-20 (epsilon decides), and one of zeros.",
               x=normal(5, 16, scale=[[1e18], [1], [1e-3], [1e-20], [0]]), weight=normal(16), eps=1e-6)

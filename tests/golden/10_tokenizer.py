@@ -608,7 +608,7 @@ def all_at_once(text, pieces, ranks):
         symbols = merged
 
 
-bpe_merge = Kernel("bpe_merge", "10_tokenizer", "tiktoken.Encoding.encode_ordinary", on_tensors(of_tiktoken), on_tensors(bpe))
+bpe_merge = Kernel("bpe_merge", "10_tokenizer", "tiktoken.Encoding.encode_ordinary", on_tensors(of_tiktoken), on_tensors(bpe), sums=None)
 bpe_merge.wrong("longest_match", "You take the longest token that the text goes on with. Merge the pair of the lowest rank, again and again",
                 on_tensors(longest_match))
 wrong_bpe("leftmost_pair", "You merge the leftmost pair that is a token. The one of the lowest rank merges first, wherever it stands",

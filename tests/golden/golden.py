@@ -213,7 +213,7 @@ class Kernel:
                get another by computing in float64 up to there, so the formula does not, either.
     library    what is asked, where it is not PyTorch
     sums       each number is a sum, of as many terms as the inputs' longest dimension has, or fewer. If not, it comes of a
-               few operations alone
+               few operations alone; and if it is None, of none that rounds
     rounding   how far roundings may move each number, where the inputs' own do not show it
     mixes      a vector is one row, and no pointwise kernel's: the gradient of a weight, say"""
     all = []
@@ -309,7 +309,7 @@ class Kernel:
         2^-8 of the largest: that is no rounding to its reader."""
         if self.rounding:
             moves = [evaluate(self.rounding, inputs, torch.float64).abs()]
-        elif (right.ndim < 2 and not self.mixes) or not any(map(can_move, inputs.values())):
+        elif self.sums is None or (right.ndim < 2 and not self.mixes) or not any(map(can_move, inputs.values())):
             return None
         else:
             random = np.random.default_rng(list(f"{self.name} {case} rounding".encode()))

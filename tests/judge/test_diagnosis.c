@@ -1538,8 +1538,8 @@ static const Draft wrong[] = {
     DRAFT(flash_attention, flash_tiles_of_24_up_to_t, "where keys came before the queries, T < S"),
     DRAFT(flash_attention, flash_grows_from_nothing, "Only NaN and infinity are out of place"),
     DRAFT(flash_attention, flash_maximum_falls, "Only NaN and infinity are out of place"),
-    DRAFT(flash_attention, flash_each_tile_under_its_own_maximum, "first dimension of k is over"),
-    DRAFT(flash_attention, flash_by_keys_from_the_end, "added one by one to a large sum"),
+    DRAFT(flash_attention, flash_each_tile_under_its_own_maximum,
+          "Right where the first dimension of k is up to"),
     DRAFT(flash_attention, flash_from_the_top_left, "S - T + t"),
     DRAFT(flash_attention, flash_whole_tiles, "last tile is dropped"),
     DRAFT(feed_forward_block, feed_forward_swapped, "It is silu(gate) * up"),
@@ -1638,7 +1638,7 @@ static const Draft wrong[] = {
     DRAFT(flash_attention, look_at_the_last_100,
           "at position 315 of 316, sees keys 216 to 315, and not 0 to 315"),
     SPOILT(flash_attention, in_bf16, "rounded to bfloat16"),
-    SPOILT(flash_attention, rubbish_for_65_keys, "is over 64"),
+    SPOILT(flash_attention, rubbish_for_65_keys, "is up to 64"),
     DRAFT(gqa_attention_with_past, look_half_way,
           "at position 1 of 2, sees keys 0 to 0, and not 0 to 1"),
     DRAFT(softmax, softmax_from_minus_10000, "Your maximum starts at -10000"),
@@ -1966,6 +1966,7 @@ static const Draft right[] = {
     DRAFT(decoder_forward, forward_with_malloc, ""),
     DRAFT(top_k, top_k_sorted, ""),
     DRAFT(rms_norm, rms_float_sum, ""),
+    DRAFT(flash_attention, flash_by_keys_from_the_end, ""),
 };
 
 static void right_kernels_pass_in_any_style(void **state) {
