@@ -218,6 +218,12 @@ rope_frequencies.wrong(
     on_parameters(lambda p: by_hand(p) if p.rope_type in (YARN, LONGROPE) else None, factor=lambda p: 1))
 
 
+def wrong_dynamic(name, advice, formula):
+    """A mistake that leaves the other types right."""
+    rope_frequencies.wrong(name, advice, on_parameters(
+        lambda p: formula(p) if p.rope_type == DYNAMIC else by_hand(p)))
+
+
 def wrong_exponent(name, advice, change):
     wrong_frequency(name, EVERY_TYPE, advice, lambda p: by_hand(p, lambda p: change(exponents(p), p.D)))
 
@@ -264,12 +270,12 @@ wrong_frequency("theta_ignored", EVERY_TYPE,
 wrong_frequency("scaling_ignored", [LINEAR, DYNAMIC, YARN, LLAMA3, LONGROPE],
                 "Your frequencies are not scaled. Look at rope_type, and stretch them as it says",
                 lambda p: by_hand(replace(p, rope_type=DEFAULT)))
-wrong_frequency("dynamic_ignores_length", [DYNAMIC],
-                "Your dynamic scaling does not look at length. Beyond max_position_embeddings theta grows with it",
-                lambda p: by_hand(replace(p, rope_type=DEFAULT)))
-wrong_frequency("linear_for_dynamic", [DYNAMIC],
-                "Your dynamic scaling divides all frequencies by the factor. It raises theta, and only beyond max_position_embeddings",
-                lambda p: by_hand(replace(p, rope_type=LINEAR)))
+wrong_dynamic("dynamic_ignores_length",
+              "Your dynamic scaling does not look at length. Beyond max_position_embeddings theta grows with it",
+              lambda p: by_hand(replace(p, rope_type=DEFAULT)))
+wrong_dynamic("linear_for_dynamic",
+              "Your dynamic scaling divides all frequencies by the factor. It raises theta, and only beyond max_position_embeddings",
+              lambda p: by_hand(replace(p, rope_type=LINEAR)))
 wrong_frequency("linear_for_all", [DYNAMIC, YARN, LLAMA3, LONGROPE],
                 "Your scaling is linear whatever rope_type is. Not every type divides all frequencies alike",
                 lambda p: by_hand(replace(p, rope_type=LINEAR)))
