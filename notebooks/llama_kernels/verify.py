@@ -276,10 +276,11 @@ def chosen(kernel, result, inputs):
 
 def one_line(error, function):
     """What the author's code raised, and in which of its lines."""
-    words = f"{type(error).__name__}: {error}".strip().splitlines()
-    file = getattr(getattr(function, "__code__", None), "co_filename", None)
+    words = [line.strip() for line in f"{type(error).__name__}: {error}".splitlines() if line.strip()]
+    plain = inspect.unwrap(function) if callable(function) else function
+    file = getattr(getattr(plain, "__code__", None), "co_filename", None)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return words[0][:160] + (f" (line {lines[-1]} of {Path(file).name})" if lines else "")
+    return " ".join(words[:2])[:160] + (f" (line {lines[-1]} of {Path(file).name})" if lines else "")
 
 
 def answer(judging, case, caller, names, inputs):
