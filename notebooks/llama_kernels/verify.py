@@ -7,6 +7,7 @@ C function has, such as `of`, come last. An input that a case leaves out is None
 import contextlib
 import inspect
 import json
+import re
 import sys
 import time
 import traceback
@@ -275,10 +276,11 @@ def chosen(kernel, result, inputs):
 
 def one_line(error, function):
     """What the author's code raised, and in which of its lines."""
-    words = f"{type(error).__name__}: {error}".strip().splitlines()
-    file = getattr(getattr(function, "__code__", None), "co_filename", None)
+    words = [line.strip() for line in f"{type(error).__name__}: {error}".splitlines() if line.strip()]
+    plain = inspect.unwrap(function) if callable(function) else function
+    file = getattr(getattr(plain, "__code__", None), "co_filename", None)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return words[0][:160] + (f" (line {lines[-1]} of {Path(file).name})" if lines else "")
+    return " ".join(words[:2])[:160] + (f" (line {lines[-1]} of {Path(file).name})" if lines else "")
 
 
 def answer(judging, case, caller, names, inputs):
@@ -298,6 +300,9 @@ def answer(judging, case, caller, names, inputs):
             return judging.trouble(case, f"raised {one_line(error, caller.function)}")
         array = caller.taken(result, inputs[wanted].shape if wanted else shape, batch)
         if isinstance(array, str):
+            selector = next((name for name in SELECTORS if name in inputs), None)
+            if selector and not isinstance(result, (tuple, list)):
+                array += f"; this kernel has several outputs, and {selector} says which is asked for: return all of them as a tuple"
             return judging.trouble(case, array)
         if wanted is not None:
             array = (inputs[wanted].astype(np.float64) + array).astype(np.float32)
@@ -413,6 +418,10 @@ def conclude(judging, tried, not_claimed, dtype, seed, source, quiet):
         advice = (f"The formula is right, but digits are lost on the way: keep sums and everything between the inputs and the output in "
                   f"float32, and round to {dtype} once, at the end.")
         text = "\n".join([*text.splitlines()[: len(cases) + 3], f"  {advice}"])
+    if not passes and not advice:
+        _, case, _ = smallest_failing(judging, tried, cases)
+        advice = misplaced(judging.returned.get(case), judging.expected(case)) or (digits_left(results) if dtype == "float32" else "")
+        text += f"\n  {advice}" if advice else ""
     if not_claimed:
         text += f"\n  Not claimed, and not judged: {', '.join(not_claimed)}."
     text += f"\n  (Random cases of seed {seed}.)"
@@ -431,7 +440,9 @@ def shapes_in_words(kernel, names):
 
     def words(some):
         return ", ".join(f"{name} {parameters.get(name, '')}".strip() for name in some)
-    return f"{kernel}({words(names)})" + (f" -> {words(written)}" if written else "")
+    returned = re.search(rf"(\w+) {kernel}\(", CONTRACTS[kernel]["contract"])[1]  # of the C function
+    outputs = [words(written)] * bool(written) + [returned] * (returned != "void")
+    return f"{kernel}({words(names)})" + (f" -> {', '.join(outputs)}" if outputs else "")
 
 
 def misplaced(got, expected):
@@ -446,20 +457,36 @@ def misplaced(got, expected):
     return "Your numbers are right, but in other places: two axes may be exchanged. Compare got with expected." if same_numbers(None) else ""
 
 
+def digits_left(results):
+    """Most wrong answers are nearly right: a sentence on how many digits they have, or ""."""
+    wrong = [v for v in results if not v.passes]
+    near = [v.ulps for v in wrong if v.wrong and v.worst == v.worst and v.ulps < 4 * ULPS_OF_FLOAT32["bfloat16"]]
+    ulps = sorted(near)[len(near) // 2] if near else 0
+    if 2 * len(near) <= len(wrong) or ulps < ULPS_OF_FLOAT32["float16"] / 64:
+        return ""
+    kept = "float16 or TF32, with 11 bits" if ulps < 4 * ULPS_OF_FLOAT32["float16"] else "bfloat16, with 8 bits"
+    return (f"Nearly right in {len(near)} of the {len(wrong)} cases that fail, with about {7.2 - np.log10(ulps):.0f} digits: as if a step "
+            f"between the inputs and the output were {kept}. Compute in float32.")
+
+
+def smallest_failing(judging, tried, results):
+    """Its result, its index and the size of its inputs. by_hand has numbers that a reader can follow."""
+    failing = [(result, case, sum(np.size(v) for v in judging.inputs(case).values()))
+               for case, result in zip(tried, results) if not result.passes]
+    return min(failing, key=lambda one: (one[0].name != "by_hand", one[2]))
+
+
 def raise_wrong(judging, tried, verdict):
     """The first lines: the verdict, the advice, the first wrong number, and the smallest case whole."""
-    failing = [(case, result) for case, result in zip(tried, verdict.cases) if not result.passes]
-    sizes = {case: sum(np.size(v) for v in judging.inputs(case).values()) for case, _ in failing}
-    case, result = min(failing, key=lambda pair: (pair[1].name != "by_hand", sizes[pair[0]]))
-    passed = len(verdict.cases) - len(failing)
+    result, case, size = smallest_failing(judging, tried, verdict.cases)
+    passed = sum(one.passes for one in verdict.cases)
     expected, got = judging.expected(case), judging.returned.get(case)
-    advice = verdict.advice or misplaced(got, expected)
     lines = [f"{verdict.kernel}: {passed} of {len(verdict.cases)} cases pass"]
-    if advice:
-        lines.append(advice + (f" (known mistake: {verdict.mistake})" if verdict.mistake else ""))
+    if verdict.advice:
+        lines.append(verdict.advice + (f" (known mistake: {verdict.mistake})" if verdict.mistake else ""))
     lines.append(f"case {result.name}: {result.words}")
     lines.append(f"  {shapes_in_words(judging.kernel, argument_names(judging.kernel, all_input_names(judging)))}")
-    if sizes[case] <= 64:
+    if size <= 64:
         with np.printoptions(precision=6, suppress=False, threshold=64):
             whole = {**judging.inputs(case), "expected": expected, **({} if got is None else {"got": got})}
             lines += [f"  {name} = " + np.array2string(value, separator=", ", prefix=f"  {name} = ") for name, value in whole.items()]

@@ -151,6 +151,16 @@ def check_words():
     except AssertionError as wrong:
         error = str(wrong)
     expect("an AssertionError", error and "expected" in error and "x = " in error, error)
+    expect("what it returned, and its shapes", error and "got = " in error and "silu(x [n])" in error, error)
+    stacked = verdict_of("rope_interleaved", lambda x, c, s: torch.cat([x[..., 0::2] * c[:, None] - x[..., 1::2] * s[:, None],
+                                                                        x[..., 1::2] * c[:, None] + x[..., 0::2] * s[:, None]], -1))
+    expect("numbers in other places", "in other places" in stacked.advice, stacked.report)
+    halves = verdict_of("rms_norm", lambda x, w, eps: torch.nn.functional.rms_norm(x.half(), w.shape, w.half(), eps).float())
+    expect("a step in float16", "half precision" in halves.advice or "float16" in halves.advice, halves.report)
+    method = verdict_of("softmax", lambda x: x.exp() / x.exp().sum(-1, keepdim=True))
+    expect("tensors, by what the file imports", method.mistake == "maximum_not_subtracted", method.report)
+    line = verdict_of("silu", lambda x: torch.nonsense(x))
+    expect("the line that raised", "of test_python.py)" in line.first_wrong.words, line.report)
     half = verdict_of("softmax", lambda x: torch.softmax(x.half(), -1).half(), dtype="bfloat16")
     expect("a result of another type", "returned torch.float16" in half.first_wrong.words)
     heads = verdict_of("grouped_query_attention", lambda q, k, v: attention(q, k, v), torch=True, layout="BHTD")
@@ -179,13 +189,14 @@ def check_modules():
 
 def check_examples():
     """notebooks/examples, each as its reader runs it: in a Python of its own. What this machine lacks is named and skipped."""
-    environment = {**os.environ, "TRITON_INTERPRET": "1",
+    environment = {**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "1",  # no workers, which a busy machine may lose
                    "PYTHONPATH": os.pathsep.join(filter(None, [str(FOLDER), os.environ.get("PYTHONPATH")]))}
     for path in sorted((ROOT / "notebooks/examples").glob("*.py")):
         if path.stem == "compiled" and not shutil.which(os.environ.get("CXX", "g++")):
             print(f"{path.name}: skipped: no C++ compiler")
             continue
-        run = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True)
+        interpreted = {"TRITON_INTERPRET": "1"} if path.stem == "triton_kernel" else {}
+        run = subprocess.run([sys.executable, path], env=environment | interpreted, capture_output=True, text=True)
         if run.stderr.startswith("skipped: "):
             print(f"{path.name}: {run.stderr.strip()}")
             continue
