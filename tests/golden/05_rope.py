@@ -261,15 +261,12 @@ wrong_frequency("theta_always_500000", EVERY_TYPE,
 wrong_frequency("theta_ignored", EVERY_TYPE,
                 "Your theta is always 10000. Take rope_theta: Llama 3's is 500000",
                 lambda p: by_hand(replace(p, rope_theta=10000.0)))
-wrong_frequency("scaling_ignored", [LINEAR, DYNAMIC, YARN, LLAMA3, LONGROPE],
+wrong_frequency("scaling_ignored", [LINEAR, YARN, LLAMA3, LONGROPE],
                 "Your frequencies are not scaled. Look at rope_type, and stretch them as it says",
                 lambda p: by_hand(replace(p, rope_type=DEFAULT)))
 wrong_frequency("dynamic_ignores_length", [DYNAMIC],
                 "Your dynamic scaling does not look at length. Beyond max_position_embeddings theta grows with it",
                 lambda p: by_hand(replace(p, rope_type=DEFAULT)))
-wrong_frequency("linear_for_dynamic", [DYNAMIC],
-                "Your dynamic scaling divides all frequencies by the factor. It raises theta, and only beyond max_position_embeddings",
-                lambda p: by_hand(replace(p, rope_type=LINEAR)))
 wrong_frequency("linear_for_all", [DYNAMIC, YARN, LLAMA3, LONGROPE],
                 "Your scaling is linear whatever rope_type is. Not every type divides all frequencies alike",
                 lambda p: by_hand(replace(p, rope_type=LINEAR)))
