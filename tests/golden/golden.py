@@ -308,7 +308,7 @@ class Kernel:
         jumps, as between two equal logits, it does not move in proportion, and gets nothing for it. No answer gets more than
         2^-8 of the largest: that is no rounding to its reader."""
         if self.rounding:
-            moves = [evaluate(self.rounding, inputs, torch.float64).abs()]
+            moves = [evaluate(self.rounding, inputs, torch.float64).abs().nan_to_num(0, 0, 0)]
         elif self.sums is None or (right.ndim < 2 and not self.mixes) or not any(map(can_move, inputs.values())):
             return None
         else:
