@@ -101,8 +101,9 @@ void export_inputs(const Golden *golden, const char *path) {
     Tensor *inputs = xmalloc(count * sizeof *inputs), *next = inputs;
     for (size_t i = 0; i < golden->file.count; i++) {
         const char *role = strchr(golden->file.tensors[i].name, '/') + 1;
-        if (strncmp(role, "expected", 8) != 0 && strncmp(role, "wrong/", 6) != 0)
-            *next++ = golden->file.tensors[i];
+        bool is_answer = strncmp(role, "expected", 8) == 0 || strncmp(role, "wrong/", 6) == 0 ||
+                         strcmp(role, "rounding") == 0;
+        if (!is_answer) *next++ = golden->file.tensors[i];
     }
     Metadata about[] = {
         {"kernel", golden->kernel},

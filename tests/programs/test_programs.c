@@ -256,7 +256,7 @@ static void a_readers_mistake_is_named(void **state) {
     assert_int_equal(
         run("sh '%s/compile.sh' mine.so mine.c && '%s/verify' --library mine.so", BUILD, BUILD), 1);
     assert_said("epsilon is outside the root");
-    const char *first = strstr(said, "  First mistake, in case \"by_hand\": [0, 0]: got "),
+    const char *first = strstr(said, "  First mistake, in case \"by_hand\": [0, 2]: got "),
                *table = strstr(said, "  case ");
     assert_true(first && table && first < table);
     assert_null(strstr(said, "The smallest case that fails"));
