@@ -190,6 +190,7 @@ def check_modules():
 def check_examples():
     """notebooks/examples, each as its reader runs it: in a Python of its own. What this machine lacks is named and skipped."""
     environment = {**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "1",  # no workers, which a busy machine may lose
+                   "TORCHINDUCTOR_CACHE_DIR": str(FOLDER / "inductor"),  # and nothing that an earlier run has left
                    "PYTHONPATH": os.pathsep.join(filter(None, [str(FOLDER), os.environ.get("PYTHONPATH")]))}
     for path in sorted((ROOT / "notebooks/examples").glob("*.py")):
         if path.stem == "compiled" and not shutil.which(os.environ.get("CXX", "g++")):
