@@ -11,18 +11,19 @@
  * Or more, where roundings alone can do more to a row, in whatever order it is computed. The golden
  * values have that for each row, computed in float64:
  *
- *   rounding = CHECK_ROUNDINGS * sqrt(n) * (how far the row moves if each input does, by half an ulp)
+ *   rounding = CHECK_ROUNDINGS * sqrt(n) * (how far the row moves if each input does, by half an
+ * ulp)
  *
- * Why the first two numbers: two honest float32 evaluations differ in the order of their sums and in
- * fused multiply-adds; each order redraws the same roundings, and over thousands of draws the worst
- * of one stays within a factor of 4 of the worst of the other. The 4 ulps are for the cases where
- * PyTorch happens to be exact: the handful of roundings (divide, root, multiply, add) that another
- * order of operations may add. Why the rounding: a case of few numbers is one draw, in which PyTorch
- * may be lucky. To round each product of a sum is to move each input. To round the total of n terms
- * n times, in either direction, moves it by up to sqrt(n) times as much. Where large numbers cancel,
- * as those about a mean, moved inputs show it. It is a hundred-thousandth of the sum of a row of 4096,
- * where a wrong index makes a number another one. tests/judge/test_random.c draws such sums, and
- * measures the rounding.
+ * Why the first two numbers: two honest float32 evaluations differ in the order of their sums and
+ * in fused multiply-adds; each order redraws the same roundings, and over thousands of draws the
+ * worst of one stays within a factor of 4 of the worst of the other. The 4 ulps are for the cases
+ * where PyTorch happens to be exact: the handful of roundings (divide, root, multiply, add) that
+ * another order of operations may add. Why the rounding: a case of few numbers is one draw, in
+ * which PyTorch may be lucky. To round each product of a sum is to move each input. To round the
+ * total of n terms n times, in either direction, moves it by up to sqrt(n) times as much. Where
+ * large numbers cancel, as those about a mean, moved inputs show it. It is a hundred-thousandth of
+ * the sum of a row of 4096, where a wrong index makes a number another one.
+ * tests/judge/test_random.c draws such sums, and measures the rounding.
  *
  * NaN and infinity pass only where PyTorch has the same at the same place. A bf16 output must equal
  * PyTorch's bit for bit: rounding to 8 bits hides any float32 noise, and no golden lies near a tie,

@@ -64,8 +64,8 @@ static void complete_case(const Golden *golden, const char *path, GoldenCase *c)
     if (c->exact) c->expected64 = c->expected;
     if (tensor_count(&c->expected64) != tensor_count(&c->expected))
         fail("%s: case %s: expected64 has another size than expected", path, c->name);
-    if (c->rounding.name && (!tensor_count(&c->rounding) ||
-                             tensor_count(&c->expected) % tensor_count(&c->rounding)))
+    if (c->rounding.name &&
+        (!tensor_count(&c->rounding) || tensor_count(&c->expected) % tensor_count(&c->rounding)))
         fail("%s: case %s: rounding has another number of rows", path, c->name);
     for (int t = 0; t < c->known_mistake_count; t++)
         if (tensor_count(&c->known_mistake[t]) != tensor_count(&c->expected))

@@ -17,8 +17,8 @@ typedef struct {
     Tensor known_mistake[GOLDEN_MAX]; /* named as the mistake: "epsilon_outside", … */
     Tensor expected;                  /* PyTorch's answer, F32 or BF16 */
     Tensor expected64; /* the same graph in float64; where it is exact, that answer again */
-    Tensor rounding; /* F32: how far float32 may be from expected64, whatever its order: a number for
-                        each row; without a name where nothing is summed */
+    Tensor rounding;   /* F32: how far float32 may be from expected64, whatever its order: a number
+                          for   each row; without a name where nothing is summed */
     bool
         exact; /* one answer alone is right, to the bit: what is rounded is rounded by definition */
 } GoldenCase;
@@ -46,8 +46,8 @@ const char *golden_advice(const Golden *golden, const char *known_mistake); /* o
  * pointwise kernels. */
 size_t golden_row(const GoldenCase *golden_case, bool pointwise);
 
-/* How many ulps a number of the case may be off by, whatever is summed; `reference` is PyTorch's own
- * worst error. */
+/* How many ulps a number of the case may be off by, whatever is summed; `reference` is PyTorch's
+ * own worst error. */
 double golden_tolerance(const GoldenCase *golden_case, double reference);
 
 /* How far number `index` may be off because float32 rounds; 0 where that is not known. */

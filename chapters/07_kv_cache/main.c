@@ -223,8 +223,7 @@ static double tokens_per_second(int T, bool with_cache) {
         linear(n, C, KV * D, (void *)v, (void *)(x + first), (void *)w_v, NULL);
         cached_attention(T, first, n, H, KV, D, out, (void *)cache.k, (void *)cache.v, q, k, v);
         cache.length = length;
-        if (length == T - NEW)
-            start = seconds(); /* the prompt is processed: generation begins */
+        if (length == T - NEW) start = seconds(); /* the prompt is processed: generation begins */
     }
     double elapsed = seconds() - start;
     kv_cache_free(&cache);

@@ -194,8 +194,7 @@ static void attention_backward(const Parameters *w, Parameters *gradients, Activ
     attend_backward(c, a, ids, m, dq_rope[0], dk_rope[0], dv[0], dattended[0]);
     apply_rope_backward(w, a, c->H, dq[0], dq_rope[0]);
     apply_rope_backward(w, a, c->KV, dk[0], dk_rope[0]);
-    kernels->rms_norm(R, C, normed, (void *)m->x, layer->input_layernorm,
-                      (float)c->rms_norm_eps);
+    kernels->rms_norm(R, C, normed, (void *)m->x, layer->input_layernorm, (float)c->rms_norm_eps);
     kernels->linear_backward(R, C, queries, dnormed, (void *)d->q_proj, d->q_bias, dq, normed,
                              (void *)layer->q_proj);
     kernels->linear_backward(R, C, keys, dnormed, (void *)d->k_proj, d->k_bias, dk, normed,

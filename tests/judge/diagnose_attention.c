@@ -292,6 +292,7 @@ bool bends_the_scores(const Evidence *evidence, char say[static DIAGNOSIS]) {
                           "Llama's are not: softmax takes q k / sqrt(D) as it is.",
                           caps[c], caps[c]);
     return change_explains(evidence, set_slope, NULL) &&
-           say_it(say, "Your scores are less the farther back a key lies, 2^(-8 (h + 1) / H) for each "
-                       "step, as in ALiBi. A Llama has positions in q and k alone, by RoPE.");
+           say_it(say,
+                  "Your scores are less the farther back a key lies, 2^(-8 (h + 1) / H) for each "
+                  "step, as in ALiBi. A Llama has positions in q and k alone, by RoPE.");
 }

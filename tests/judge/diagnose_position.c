@@ -372,8 +372,8 @@ bool fails_where_vectors_do_not_fit(const Evidence *evidence, char say[static DI
                          say);
 }
 
-/* Up to where a dimension is right, and from where on it is wrong. One case in seven may be right by
- * luck there. */
+/* Up to where a dimension is right, and from where on it is wrong. One case in seven may be right
+ * by luck there. */
 typedef struct {
     size_t right, wrong;
     int lucky;
@@ -416,10 +416,11 @@ bool fails_where_it_is_long(const Evidence *evidence, char say[static DIAGNOSIS]
             name = input ? input : "out";
             is_first = first;
         }
-    return name && say_it(say,
-                          "Right where the %s dimension of %s is up to %zu, wrong from %zu on. Has a "
-                          "buffer, or a block, a fixed size?",
-                          is_first ? "first" : "last", name, best.right, best.wrong);
+    return name &&
+           say_it(say,
+                  "Right where the %s dimension of %s is up to %zu, wrong from %zu on. Has a "
+                  "buffer, or a block, a fixed size?",
+                  is_first ? "first" : "last", name, best.right, best.wrong);
 }
 
 /* The last step of a case of adamw; 0 if it does not ask for the weights, which alone the

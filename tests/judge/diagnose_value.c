@@ -276,8 +276,8 @@ static bool is_zero(const Answer *answer) {
     return true;
 }
 
-/* 1 / (int)sqrt(D) is 0, but 1 where D is 1, and there the output is right, or 2, where it is wrong:
- * of several cases one may fail with other numbers. */
+/* 1 / (int)sqrt(D) is 0, but 1 where D is 1, and there the output is right, or 2, where it is
+ * wrong: of several cases one may fail with other numbers. */
 bool comes_to_nothing(const Evidence *evidence, char say[static DIAGNOSIS]) {
     int failing = count_failing(evidence), zero = 0;
     size_t wrong = 0;

@@ -40,9 +40,9 @@ const Answer *first_failing(const Evidence *evidence); /* NULL if there is none 
 int count_failing(const Evidence *evidence);
 const Answer *first_ordinary(const Evidence *evidence); /* of those that fail */
 
-/* Counts the numbers that are not as predicted, within a tolerance in ulps of the largest of a row, right or
- * predicted: what is left where two large numbers cancel has their roundings. Or within the answer's
- * own bound. `stray`, if wanted, says which. */
+/* Counts the numbers that are not as predicted, within a tolerance in ulps of the largest of a row,
+ * right or predicted: what is left where two large numbers cancel has their roundings. Or within
+ * the answer's own bound. `stray`, if wanted, says which. */
 size_t count_strays(const Answer *answer, double tolerance, const double predicted[], bool stray[]);
 
 /* One number in fifty may stray, since a mistake made in float32 by other hands can cancel in other

@@ -251,7 +251,7 @@ static void on_fault(int signal, siginfo_t *information, void *context) {
 }
 
 /* Where abort() is what another language does when it gives up. */
-static bool is_rust; /* the library */
+static bool is_rust;                        /* the library */
 static const void *(*exception_type)(void); /* __cxa_current_exception_type, of C++'s library */
 static char *(*demangle)(const char *name, char *room, size_t *size, int *status);
 
@@ -422,7 +422,8 @@ static bool call_until_they_meet(const Run *run) {
     double start = seconds(), apart = 0;
     bool good = true;
     output.data = run->output;
-    for (int time = 0; good && time < MOST && (time < LEAST || seconds() - start < enough); time++) {
+    for (int time = 0; good && time < MOST && (time < LEAST || seconds() - start < enough);
+         time++) {
         good = call_once(run);
         if (time == 0) memcpy(first, run->output, bytes);
         if (time == 0) memcpy(worst, run->output, bytes);
@@ -529,7 +530,8 @@ static void learn_from(const char *path, void *handle) {
     explained_by_library =
         (const char *(*)(const void *))function_in(handle, "llama_guard_explains");
     exception_type = (const void *(*)(void))function_in(handle, "__cxa_current_exception_type");
-    demangle = (char *(*)(const char *, char *, size_t *, int *))function_in(handle, "__cxa_demangle");
+    demangle =
+        (char *(*)(const char *, char *, size_t *, int *))function_in(handle, "__cxa_demangle");
     is_rust = has_word(path, "panicked at");
     heap_trouble = (const char *(*)(void))function_in(handle, "llama_guard_trouble");
     heap_held = (size_t(*)(void))function_in(handle, "llama_guard_held");

@@ -116,9 +116,9 @@ static bool can_be_called_alike(const char *yours, const char *name, const char 
     return true;
 }
 
-/* An old-style definition, void f(n, x) int n; float x; { … }, has names alone between the brackets.
- * It takes a float as a double, and the compiler does not mind; whoever calls it by the contract
- * passes a float. */
+/* An old-style definition, void f(n, x) int n; float x; { … }, has names alone between the
+ * brackets. It takes a float as a double, and the compiler does not mind; whoever calls it by the
+ * contract passes a float. */
 static bool is_old_style(const char *yours, const char *name, const char *courses,
                          const Kernel *kernel) {
     Kind ours[MOST_PARAMETERS];
@@ -178,11 +178,12 @@ Signature signature_of(const char *messages, const Kernel *kernel, char say[stat
     const char *message = again ? again : conflict;
     bool alike = is_like_the_contract(messages, message, kernel->name, kernel, yours, courses);
     if (is_old_style(yours, kernel->name, courses, kernel)) {
-        snprintf(say, DIAGNOSIS,
-                 "%s has an old-style definition, whose types stand behind the brackets: a float is "
-                 "taken as a double there, and the contract passes a float. Write the types between "
-                 "the brackets: `%.*s`",
-                 kernel->name, SHOWN, courses);
+        snprintf(
+            say, DIAGNOSIS,
+            "%s has an old-style definition, whose types stand behind the brackets: a float is "
+            "taken as a double there, and the contract passes a float. Write the types between "
+            "the brackets: `%.*s`",
+            kernel->name, SHOWN, courses);
         return OTHER_SIGNATURE;
     }
     if (again || alike) return SAME_SIGNATURE;

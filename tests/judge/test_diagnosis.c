@@ -218,8 +218,7 @@ RMS_NORM(rms_of_the_first_1024) {
         double sum = 0;
         for (int i = 0; i < dim && i < 1024; i++) sum += (double)x[r][i] * x[r][i];
         double by = 1 / sqrt(sum / dim + eps);
-        for (int i = 0; i < dim; i++)
-            out[r][i] = (float)(x[r][i] * by * weight[i]);
+        for (int i = 0; i < dim; i++) out[r][i] = (float)(x[r][i] * by * weight[i]);
     }
 }
 RMS_NORM(rms_weight_forgotten_in_wide_rows) { /* a mistake of one branch: narrow rows are right */
@@ -1672,7 +1671,8 @@ static const Draft wrong[] = {
     SPOILT(relu_derivative, one_at_0, "slope at 0 is 1"),
     SPOILT(geglu, gate_shut_below_4, "Your gate is 0 below -4"),
     SPOILT(attention_scores, not_scaled, "not scaled"),
-    SPOILT(attention_scores, over_a_whole_root, "In 5 of the 6 cases that fail your output is all zeros"),
+    SPOILT(attention_scores, over_a_whole_root,
+           "In 5 of the 6 cases that fail your output is all zeros"),
     SPOILT(attention_scores, masked_somewhere, "which means \"ruled out\""),
     SPOILT(attention_scores, doubled, "times 2, everywhere"),
     SPOILT(attention_scores, divided_by_D, "times 1/D, everywhere"),
@@ -1823,8 +1823,7 @@ static void rms_by(float sum(int n, const float x[n]), int rows, int dim, float 
         float *squares = xmalloc((size_t)dim * sizeof *squares);
         for (int i = 0; i < dim; i++) squares[i] = x[r * dim + i] * x[r * dim + i];
         float by = 1 / sqrtf(sum(dim, squares) / (float)dim + eps);
-        for (int i = 0; i < dim; i++)
-            out[r * dim + i] = x[r * dim + i] * by * weight[i];
+        for (int i = 0; i < dim; i++) out[r * dim + i] = x[r * dim + i] * by * weight[i];
         free(squares);
     }
 }
@@ -1838,8 +1837,7 @@ RMS_NORM(rms_newton) { /* from a bad first guess, in double */
         for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];
         double a = sum / dim + eps, y = isfinite(a) ? famous_root((float)a) : 1 / sqrt(a);
         for (int step = 0; step < 5 && isfinite(a); step++) y *= 1.5 - 0.5 * a * y * y;
-        for (int i = 0; i < dim; i++)
-            out[r][i] = (float)(x[r][i] * y) * weight[i];
+        for (int i = 0; i < dim; i++) out[r][i] = (float)(x[r][i] * y) * weight[i];
     }
 }
 NORM(layer_welford) {

@@ -380,8 +380,7 @@ static const char gate_head[] =
          "    double mean = 0;\n"                                                                  \
          "    for (int i = 0; i < dim; i++) mean += (double)x[r][i] * x[r][i] / dim;\n"            \
          "    for (int i = 0; i < dim; i++)\n"                                                     \
-         "        out[r][i] = (float)(x[r][i] / (" root                                            \
-         ")) * weight[i];\n}"
+         "        out[r][i] = (float)(x[r][i] / (" root ")) * weight[i];\n}"
 #define RIGHT_ROOT "sqrt(mean + eps)"
 
 /* "It answers 3 of 24 questions about 5 unseen stories correctly. With the course's kernels it

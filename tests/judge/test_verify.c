@@ -370,7 +370,8 @@ static void a_library_s_verdict_can_be_json(void **state) {
     assert_non_null(strstr(string_at(object, "advice"), "under the root"));
     const json_t *first = json_array_get(json_object_get(object, "cases"), 0);
     assert_string_equal(string_at(first, "verdict"), "wrong");
-    assert_string_equal(string_at(first, "first_wrong"), "[0, 2]: got 0.9999967, expected 0.9999994");
+    assert_string_equal(string_at(first, "first_wrong"),
+                        "[0, 2]: got 0.9999967, expected 0.9999994");
     object = json_array_get(array, 1);
     assert_string_equal(string_at(object, "kernel"), "silu");
     assert_string_equal(string_at(object, "verdict"), "out of bounds");

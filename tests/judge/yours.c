@@ -314,8 +314,7 @@ static void gated_block(Decoder *d, int l, int T, int C, float delta[restrict T]
     (*up)[F] = decoder_alloc(d, sizeof(float[T][F]));
     float *w_gate = tensor_to_float(&layer->gate_proj), *w_up = tensor_to_float(&layer->up_proj),
           *w_down = tensor_to_float(&layer->down_proj);
-    norm(T, C, normed, x, layer->post_attention_layernorm,
-         (float)d->model->config.rms_norm_eps);
+    norm(T, C, normed, x, layer->post_attention_layernorm, (float)d->model->config.rms_norm_eps);
     GatedUnit *unit = is_yours("swiglu") ? CALL(swiglu) : swiglu;
     CALL(gated_feed_forward)
     (T, C, F, delta, normed, (const float(*)[C])w_gate, (const float(*)[C])w_up,

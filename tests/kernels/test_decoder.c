@@ -24,8 +24,8 @@
 
 /* Folders, and files of llama.cpp's format. */
 enum { FOLDERS = 9 };
-static const char *const models[] = {"llama1",   "llama2_70b", "llama3",    "llama31",
-                                     "llama32",  "yarn",       "dynamic",   "biases",
+static const char *const models[] = {"llama1",   "llama2_70b", "llama3",     "llama31",
+                                     "llama32",  "yarn",       "dynamic",    "biases",
                                      "longrope", "mixed.gguf", "plain.gguf", "rare.gguf"};
 
 static const Kernels
@@ -433,8 +433,8 @@ static void the_interleaved_layout_is_transformers_too(void **state) {
     assert_is(AT("%s/interleaved.bin", folder), "llama2_70b");
 }
 
-/* The most probable next token, again and again, from token 1 on; returns the mean log-probability that
- * `judge` gives them. */
+/* The most probable next token, again and again, from token 1 on; returns the mean log-probability
+ * that `judge` gives them. */
 static double write_greedily(const Model *model, const Model *judge, int n, int ids[n]) {
     int V = model->config.V;
     float logits[V], judged[V];

@@ -76,7 +76,8 @@ static void both_ends_can_be_drawn(void **state) {
 
 static void samplers_follow_each_other(void **state) {
     (void)state;
-    /* After the penalty 3 is no longer the most probable; after that, top-k 1 leaves one token only. */
+    /* After the penalty 3 is no longer the most probable; after that, top-k 1 leaves one token
+     * only. */
     const int seen[] = {3};
     float logits[5];
     Random random = {1};

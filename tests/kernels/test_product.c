@@ -30,7 +30,8 @@ static void the_workbench_says_right(void **state) {
         "-Dfast_flash_attention_backward=flash_attention_backward "
         "-Dfast_cross_entropy=cross_entropy -Dfast_cross_entropy_backward=cross_entropy_backward";
     assert_int_equal(
-        run("cd '%s/chapters' && sh '%s/compile.sh' %s/fast.c.so -O1 %s 17*/fast_training_kernels.c "
+        run("cd '%s/chapters' && sh '%s/compile.sh' %s/fast.c.so -O1 %s "
+            "17*/fast_training_kernels.c "
             "17*/fast_attention.c 17*/product.c 12*/elementwise.c 12*/projection.c 12*/pairs.c "
             "12*/flash_attention.c && cd %s && '%s/verify' --library fast.c.so",
             ROOT, BUILD, folder, names, folder, BUILD),

@@ -359,8 +359,7 @@ static void an_exercise_asks_for_what_is_judged(void **state) {
         run("cat '%s/chapters/%s/exercise.c'", ROOT, exercise->chapter);
         const char *at = said;
         for (int t = 0, count = task_count(exercise); t < count; t++) {
-            const char *title =
-                t + 1 < count ? AT("/* Task %d. ", t + 1) : "/* The challenge";
+            const char *title = t + 1 < count ? AT("/* Task %d. ", t + 1) : "/* The challenge";
             at = strstr(at, title);
             if (!at)
                 fail_msg("chapter %s: no \"%s\", or not in its place", exercise->chapter, title);

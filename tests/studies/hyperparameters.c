@@ -114,7 +114,8 @@ static Run mean_run(const Run runs[SEEDS]) {
 static void print_ends(const Arm arms[ARMS], const Run runs[ARMS][SEEDS]) {
     Table table = {0};
     section("How it ends");
-    table_row(&table, "|after %d steps|at the end|best seed|worst|loss spike|matrices|norms", EARLY);
+    table_row(&table, "|after %d steps|at the end|best seed|worst|loss spike|matrices|norms",
+              EARLY);
     for (int a = 0; a < ARMS; a++) {
         Run all = mean_run(runs[a]);
         double best = INFINITY, worst = 0;
