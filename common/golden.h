@@ -17,10 +17,10 @@ typedef struct {
     Tensor known_mistake[GOLDEN_MAX]; /* named as the mistake: "epsilon_outside", … */
     Tensor expected;                  /* PyTorch's answer, F32 or BF16 */
     Tensor expected64; /* the same graph in float64; where it is exact, that answer again */
-    Tensor rounding;   /* F32: how far float32 may be from expected64, whatever its order: a number
-                          for   each row; without a name where nothing is summed */
-    bool
-        exact; /* one answer alone is right, to the bit: what is rounded is rounded by definition */
+    /* F32, or F64 of a random call: how far float32 may be from expected64, whatever the order of
+     * its sums: a number for each row. Without a name where nothing is summed. */
+    Tensor rounding;
+    bool exact; /* one answer alone is right, to the bit */
 } GoldenCase;
 
 typedef struct {
