@@ -8,22 +8,26 @@
  *
  *   tolerance = CHECK_MULTIPLE * (PyTorch's worst error over the case, in ulps) + CHECK_ULPS
  *
- * Or more, where roundings alone can do more to a row, in whatever order it is computed. The golden
- * values have that for each row, computed in float64:
+ * Where roundings alone can do more to a row, whatever the order of its sums, that is its tolerance.
+ * The golden values have it for each row, computed in float64:
  *
- *   rounding = CHECK_ROUNDINGS * sqrt(n) * (how far the row moves if each input does, by half an
- * ulp)
+ *   rounding = CHECK_ROUNDINGS * sqrt(n) * move
  *
- * Why the first two numbers: two honest float32 evaluations differ in the order of their sums and
- * in fused multiply-adds; each order redraws the same roundings, and over thousands of draws the
- * worst of one stays within a factor of 4 of the worst of the other. The 4 ulps are for the cases
- * where PyTorch happens to be exact: the handful of roundings (divide, root, multiply, add) that
- * another order of operations may add. Why the rounding: a case of few numbers is one draw, in
- * which PyTorch may be lucky. To round each product of a sum is to move each input. To round the
- * total of n terms n times, in either direction, moves it by up to sqrt(n) times as much. Where
- * large numbers cancel, as those about a mean, moved inputs show it. It is a hundred-thousandth of
- * the sum of a row of 4096, where a wrong index makes a number another one.
- * tests/judge/test_random.c draws such sums, and measures the rounding.
+ * where `move` is how far the row moves if every input moves by half an ulp, up or down at random,
+ * and n is the longest dimension of the inputs, at least as long as any sum.
+ *
+ * Why 4 times PyTorch's error and 4 ulps: two honest float32 evaluations differ in the order of
+ * their sums and in fused multiply-adds. Each order redraws the same roundings, and over thousands
+ * of draws the worst of one stays within a factor of 4 of the worst of the other. The 4 ulps are
+ * for the cases where PyTorch happens to be exact: another order of operations may add a handful of
+ * roundings (divide, root, multiply, add).
+ *
+ * Why the rounding: a case of few numbers is one draw, in which PyTorch may be lucky. To round each
+ * product of a sum is the same as to move the inputs. The total of n terms is rounded n times, in
+ * either direction, which moves it by up to sqrt(n) times as much. Where large numbers cancel, such
+ * as those around a mean, the moved inputs show that, too. All this is a hundred-thousandth of the
+ * sum of a row of 4096, where a wrong index makes a number another one. tests/judge/test_random.c
+ * draws such sums and measures the rounding.
  *
  * NaN and infinity pass only where PyTorch has the same at the same place. A bf16 output must equal
  * PyTorch's bit for bit: rounding to 8 bits hides any float32 noise, and no golden lies near a tie,
