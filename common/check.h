@@ -8,7 +8,7 @@
  *
  *   tolerance = CHECK_MULTIPLE * (PyTorch's worst error over the case, in ulps) + CHECK_ULPS
  *
- * Where roundings alone can do more to a row, whatever the order of its sums, that is its tolerance.
+ * Where roundings alone can do more to a row, whatever the order of its sums, that counts instead.
  * The golden values have it for each row, computed in float64:
  *
  *   rounding = CHECK_ROUNDINGS * sqrt(n) * move
