@@ -82,7 +82,7 @@ static bool is_half_written(const Judgement *judgement) {
 
 static void step_row(Table *table, const char *name, const char *kernel, KernelStatus status,
                      Step step, bool has_cases) {
-    char cases[32] = "";
+    char cases[64] = "";
     bool only_others = status != RIGHT && step.passed == step.cases;
     if (has_cases)
         snprintf(cases, sizeof cases, "%d of %d%s", step.passed, step.cases,
