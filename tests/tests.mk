@@ -9,7 +9,7 @@ WITHOUT  = $(if $(PCRE2),,test_tokenizer test_tokenizer_pipeline test_chat)
 TESTS    = $(filter-out $(WITHOUT),$(basename $(notdir $(SOURCES))))
 READERS  = safetensors gguf config model template $(if $(PCRE2),tokenizer text)
 # These take longest and run first, so that the others end beside them.
-LONGEST  = test_parallel test_grade test_programs test_mine test_product test_golden test_tokenizer test_chat lessons
+LONGEST  = test_parallel test_programs test_grade test_mine test_random test_product test_submissions test_quantize test_verify test_golden test_tokenizer test_chat lessons
 EVERY    = $(TESTS) $(READERS:%=replay_%) languages layering lessons
 CHOSEN   = $(or $(filter $(ONLY),$(EVERY)),$(filter $(EVERY),$(LONGEST)) $(filter-out $(LONGEST),$(EVERY)))
 SHELLS   = languages layering lessons
