@@ -22,7 +22,7 @@ STRINGS, LISTS, DRAWN = 5000, 2000, 100
 
 def golden(name="10_tokenizer"):
     """tests/golden/10_tokenizer.py, which knows how the libraries are called."""
-    sys.path.insert(0, str(HERE / "golden"))
+    sys.path.insert(0, str(HERE.parent / "golden"))
     return importlib.import_module(name)
 
 
