@@ -657,7 +657,7 @@ static void the_golden_values_are_closed_to_it(void **state) {
 static void chapters_13_to_17_are_used(void **state) {
     (void)state;
     int right, ours;
-    double loss, our_loss;
+    double loss = 0, our_loss = 0;
     assert_int_equal(
         system(AT("cp '%s/chapters/13_quantization/quantization.c' %s/blocks.c", ROOT, folder)), 0);
     write_kernel("uphill.c", adamw_head,
