@@ -39,7 +39,7 @@ endif
 JANSSON := $(call library,jansson,jansson.h,-ljansson)
 PCRE2   := $(call library,libpcre2-8,pcre2.h,-lpcre2-8)
 UTF8    := $(call library,libutf8proc,utf8proc.h,-lutf8proc)
-MPI     := $(call library,ompi-c,mpi.h,$(or $(shell mpicc --showme:compile --showme:link 2>/dev/null),-lmpi))
+MPI     := $(call library,ompi-c,mpi.h,$(or $(shell mpicc --showme:compile 2>/dev/null; mpicc --showme:link 2>/dev/null),-lmpi))
 CMOCKA  := $(call library,cmocka,cmocka.h,-lcmocka)
 OPENMP  := $(or $(call accepts,-fopenmp),$(call accepts,-fopenmp-simd -Wno-unknown-pragmas),-Wno-unknown-pragmas)
 # clang warns of every `omp simd` loop that it does not vectorise, at -O1 for instance.

@@ -53,8 +53,11 @@ test: ## kernels against PyTorch, known mistakes, parsers, programs and lessons;
 QUOTED = $(filter $(patsubst %,$(BUILD)/data/%.txt,$(shell sed -n 's/^<!-- run: \([0-9a-z_]*\) .*/\1/p' chapters/*/*.md chapters/*.md README.md | sort -u)),$(OUTPUTS))
 
 # --oversubscribe allows more ranks than cores; --bind-to none keeps a rank's threads off one core; mpirun refuses root
-# unless it is told; Open MPI 5 knows no -q. OMPI_MCA_pml skips a slow search for network cards; the last line: a busy machine may miss a rank's exit.
-MPIRUN = mpirun $(shell mpirun --help 2>/dev/null | sed -n 's/^ *\(-q\)|.*/\1/p') --oversubscribe --bind-to none $(if $(filter 0,$(shell id -u)),--allow-run-as-root)
+# unless it is told; Open MPI 5 knows no -q. OMPI_MCA_pml skips a slow search for network cards; the last line: a busy
+# machine may miss a rank's exit.
+ROOT_MAY = $(if $(filter 0,$(shell id -u)),--allow-run-as-root)
+QUIETLY  = $(shell mpirun $(ROOT_MAY) --help 2>/dev/null | sed -n 's/^ *\(-q\)|.*/\1/p')
+MPIRUN   = mpirun $(QUIETLY) --oversubscribe --bind-to none $(ROOT_MAY)
 export OMPI_MCA_pml ?= ob1
 export OMPI_MCA_orte_allowed_exit_without_sync ?= 1
 
