@@ -32,6 +32,19 @@ __attribute__((format(printf, 2, 3))) static inline char *text(char *to, const c
 
 #define AT(...) text((char[PATH]){0}, __VA_ARGS__)
 
+/* An rms_norm as a reader writes it, with epsilon outside the root: its head and its body. */
+#define RMS_NORM_HEAD                                                                              \
+    "void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],\n"  \
+    "              const float weight[dim], float eps) {\n"
+#define EPSILON_OUTSIDE                                                                            \
+    "    for (int r = 0; r < rows; r++) {\n"                                                       \
+    "        double sum = 0;\n"                                                                    \
+    "        for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];\n"                    \
+    "        for (int i = 0; i < dim; i++)\n"                                                      \
+    "            out[r][i] = (float)(x[r][i] / (sqrt(sum / dim) + eps)) * weight[i];\n"            \
+    "    }\n"                                                                                      \
+    "}\n"
+
 static char folder[] = "/tmp/llama-test-XXXXXX";
 
 static inline int make_folder(void **state) {

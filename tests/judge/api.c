@@ -15,8 +15,7 @@ struct Judging {
     GoldenCase *cases; /* the golden ones, then the added ones */
     Verdict *verdicts;
     bool *answered;
-    bool *whole;     /* judged by the largest number of the output, not of each row */
-    double **bounds; /* what each number may be off by, measured; NULL where a tolerance is given */
+    bool *whole; /* judged by the largest number of the output, not of each row */
 };
 
 void judge_use_golden(const char *folder) { golden_folder = xstrndup(folder, strlen(folder)); }
@@ -43,9 +42,7 @@ static GoldenCase *grow(Judging *judging) {
     judging->verdicts = xrealloc(judging->verdicts, count * sizeof *judging->verdicts);
     judging->answered = xrealloc(judging->answered, count * sizeof *judging->answered);
     judging->whole = xrealloc(judging->whole, count * sizeof *judging->whole);
-    judging->bounds = xrealloc(judging->bounds, count * sizeof *judging->bounds);
     judging->cases[index] = (GoldenCase){0};
-    judging->bounds[index] = NULL;
     judging->whole[index] = false;
     judging->verdicts[index] = (Verdict){0};
     judging->answered[index] = false;
@@ -66,14 +63,12 @@ void judging_close(Judging *judging) {
     for (int c = 0; c < judging->count; c++) {
         verdict_free(&judging->verdicts[c]);
         if (c >= judging->golden.count) case_free(&judging->cases[c]);
-        free(judging->bounds[c]);
     }
     golden_close(&judging->golden);
     free(judging->cases);
     free(judging->verdicts);
     free(judging->answered);
     free(judging->whole);
-    free(judging->bounds);
     free(judging);
 }
 
@@ -118,20 +113,20 @@ static Tensor transplanted(const Tensor *mistake, const GoldenCase *from, const 
  * is given, what a right answer may be off by is measured. */
 static int take_call(Judging *judging, const char *name, Call *call, double tolerance, int like) {
     char trouble[TROUBLE];
-    bool is_measured = tolerance == 0, exact = is_measured && judging->exact;
-    OwnAnswer ours = own_answer(judging->kernel, exact, false, call, trouble);
+    bool is_measured = tolerance == 0;
+    OwnAnswer ours =
+        own_answer(judging->kernel, judging->exact || !is_measured, false, call, trouble);
     if (!ours.bound) {
         call_free(call);
         return -1;
     }
-    if (!is_measured) memset(ours.bound, 0, tensor_count(&ours.answer) * sizeof *ours.bound);
     int index = judging->count;
     GoldenCase *added = grow(judging);
-    *added = case_of_call(name, call, &ours, exact);
-    judging->bounds[index] = ours.bound;
+    double *bound = ours.bound;
+    if (!is_measured) ours.bound = NULL;
+    *added = case_of_call(name, call, &ours, is_measured && judging->exact);
+    free(bound);
     if (!is_measured) {
-        free(ours.bound);
-        judging->bounds[index] = NULL;
         judging->verdicts[index].comparison.reference = (tolerance - CHECK_ULPS) / CHECK_MULTIPLE;
         judging->whole[index] = like < 0;
     }
@@ -175,9 +170,8 @@ void judging_answer(Judging *judging, int index, const Tensor *got) {
     *verdict = verdict_of_output(judging->kernel, one, got);
     judging->answered[index] = true;
     if (!is_added(judging, index) || !verdict->output) return;
-    if (judging->bounds[index]) {
-        verdict->comparison =
-            compare_with_own(judging->kernel, one, judging->bounds[index], verdict->output);
+    if (one->rounding.name) {
+        verdict->comparison = compare_with_own(judging->kernel, one, verdict->output);
         return;
     }
     double *truth = tensor_to_double(&one->expected64);

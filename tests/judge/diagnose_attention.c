@@ -230,7 +230,7 @@ static const Scale scales[] = {
     {1, -0.5, 0, 0, -0.5, "sqrt(KV D), the root of the width of all keys"},
 };
 
-/* What is done to the right look at one row. */
+/* Changes how right attention looks at one row. */
 typedef void Change(const Heads *heads, int row, const void *by, Look *look);
 
 static void change_scale(const Heads *heads, int row, const void *by, Look *look) {

@@ -20,12 +20,12 @@ OwnAnswer own_answer(const Kernel *kernel, bool exact, bool is_long, Call *call,
 /* Does every golden case of the kernel have one right answer? */
 bool answers_exactly(const Kernel *kernel);
 
-/* A copy of the call as a case whose answer is ours, and the end of it. */
+/* A copy of the call as a case whose answer and rounding are ours (no rounding if the bound is
+ * NULL), and the end of it. */
 GoldenCase case_of_call(const char *name, const Call *call, const OwnAnswer *ours, bool exact);
 void case_free(const GoldenCase *made);
 
-/* What is out of bounds in `got`. */
-Comparison compare_with_own(const Kernel *kernel, const GoldenCase *made, const double bound[],
-                            const float got[]);
+/* Counts the numbers of `got` that are farther from the case's answer than its rounding allows. */
+Comparison compare_with_own(const Kernel *kernel, const GoldenCase *made, const float got[]);
 
 #endif

@@ -59,7 +59,7 @@ static void keep_wrong(const Attempt *attempt, const Call *call, const OwnAnswer
     *one = case_of_call("random", call, ours, attempt->exact);
     *attempt->wrong = (Verdict){.golden_case = one, .output = tensor_to_float(output)};
     attempt->wrong->comparison =
-        compare_with_own(attempt->subject->kernel, one, ours->bound, attempt->wrong->output);
+        compare_with_own(attempt->subject->kernel, one, attempt->wrong->output);
 }
 
 void random_verdict_free(Verdict *verdict) {

@@ -337,17 +337,7 @@ static void a_verdict_can_be_json(void **state) {
 /* It prints in between, which must not get into the document. */
 static const char wrong_and_talkative[] =
     "#include <math.h>\n"
-    "#include <stdio.h>\n"
-    "void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],\n"
-    "              const float weight[dim], float eps) {\n"
-    "    printf(\"{[hello\\n\");\n"
-    "    for (int r = 0; r < rows; r++) {\n"
-    "        double sum = 0;\n"
-    "        for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];\n"
-    "        for (int i = 0; i < dim; i++)\n"
-    "            out[r][i] = (float)(x[r][i] / (sqrt(sum / dim) + eps)) * weight[i];\n"
-    "    }\n"
-    "}\n"
+    "#include <stdio.h>\n" RMS_NORM_HEAD "    printf(\"{[hello\\n\");\n" EPSILON_OUTSIDE
     "void silu(int n, float y[n], const float x[n]) {\n"
     "    for (int i = 0; i <= n; i++) y[i] = x[i] / (1 + expf(-x[i]));\n"
     "}\n";

@@ -238,17 +238,7 @@ static void a_zip_of_arrays_is_told(void **state) {
 
 /* ------------------------------------------------------------- make verify, as a reader uses it */
 
-static const char eps_outside[] =
-    "#include <math.h>\n"
-    "void rms_norm(int rows, int dim, float out[restrict rows][dim], const float x[rows][dim],\n"
-    "              const float weight[dim], float eps) {\n"
-    "    for (int r = 0; r < rows; r++) {\n"
-    "        double sum = 0;\n"
-    "        for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];\n"
-    "        for (int i = 0; i < dim; i++)\n"
-    "            out[r][i] = (float)(x[r][i] / (sqrt(sum / dim) + eps)) * weight[i];\n"
-    "    }\n"
-    "}\n";
+static const char eps_outside[] = "#include <math.h>\n" RMS_NORM_HEAD EPSILON_OUTSIDE;
 
 static void a_readers_mistake_is_named(void **state) {
     (void)state;
