@@ -263,8 +263,6 @@ static const char *name_of_exception(const void *type) {
     return plain ? plain : name;
 }
 
-static bool may_be_refused(void);
-
 /* Called within abort(), which goes on if nothing is said. */
 static void on_abort(int signal) {
     (void)signal;
@@ -426,9 +424,8 @@ static bool call_until_they_meet(const Run *run) {
          time++) {
         good = call_once(run);
         if (time == 0) memcpy(first, run->output, bytes);
-        if (time == 0) memcpy(worst, run->output, bytes);
         double now = good ? distance_of(&output, first) : 0;
-        if (now > apart) memcpy(worst, run->output, bytes);
+        if (time == 0 || now > apart) memcpy(worst, run->output, bytes);
         apart = fmax(apart, now);
     }
     memcpy(run->output, worst, bytes);
