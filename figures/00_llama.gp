@@ -1,5 +1,5 @@
 # The map of the course: where each chapter's component sits in a Llama.
-height = 420
+figure = "00_llama"; height = 420
 load "figures/style.gp"
 eval sheet("A Llama, and the chapter that teaches each part")
 set xrange [0:100]; set yrange [0:48.3]

@@ -1,9 +1,11 @@
 # One style for every figure: the colours of Okabe and Ito, which colour-blind readers can tell apart; text that
-# is readable at README width; nothing that is not data. A figure sets `height` before it loads this, if it must.
-if (!exists("height")) height = 440
+# is readable at README width; nothing that is not data. A figure sets its name, `figure`, and `height`, and loads this.
+reset
 if (exists("preview")) {
     set terminal dumb size 110, 32 aspect 2
+    if (exists("figure")) { print "\n", figure }
 } else {
+    if (exists("folder")) { output = folder."/".figure.".svg" }
     set terminal svg size 860, height font "Helvetica,16" background "#ffffff" rounded linewidth 1.2
     set output output
 }

@@ -132,8 +132,8 @@ for lesson in README.md */README.md chapters/*.md */*/README.md chapters/*/REFER
         passed=$((passed + 1))
     fi
 done
-for figure in figures/[0-9]*.gp; do
-    spoilt=$(poor_figure "${figure%.gp}.svg" 2>&1)
+for figure in figures/*.svg; do
+    spoilt=$(poor_figure "$figure" 2>&1)
     if [ -z "$spoilt" ]; then
         passed=$((passed + 1))
     else
