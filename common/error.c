@@ -50,7 +50,7 @@ static void shorten(size_t room, char message[room], const char *whole) {
     snprintf(message, room, "%.*s … %s", (int)first, whole, rest);
 }
 
-void vprint_error(const char *format, va_list arguments) {
+void write_error(const char *format, va_list arguments) {
     char message[4096], *whole = NULL;
     va_list again;
     va_copy(again, arguments);
@@ -70,7 +70,7 @@ bool has_printed_error(void) { return said; }
 _Noreturn void fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vprint_error(format, arguments);
+    write_error(format, arguments);
     exit(1);
 }
 

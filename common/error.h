@@ -15,7 +15,7 @@ _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)
 void set_error_prefix(const char *name);
 
 /* Prints the message and does not exit; and whether a message was printed. */
-void vprint_error(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+void write_error(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 bool has_printed_error(void);
 
 /* Control characters become '?', so that a message with a hostile file's names stays one line. */

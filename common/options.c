@@ -33,7 +33,7 @@ static const char *shown_program, *shown_usage; /* for usage_error() */
 _Noreturn void usage_error(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vprint_error(format, arguments);
+    write_error(format, arguments);
     fprintf(stderr, "usage: %s %s (--help says more)\n", shown_program, shown_usage);
     exit(2);
 }

@@ -53,12 +53,13 @@ test: ## kernels against PyTorch, known mistakes, parsers, programs and lessons;
 QUOTED = $(filter $(patsubst %,$(BUILD)/data/%.txt,$(shell sed -n 's/^<!-- run: \([0-9a-z_]*\) .*/\1/p' chapters/*/*.md chapters/*.md README.md | sort -u)),$(OUTPUTS))
 
 # --oversubscribe allows more ranks than cores; --bind-to none keeps a rank's threads off one core; mpirun refuses root
-# unless it is told; Open MPI 5 knows no -q. OMPI_MCA_pml skips a slow search for network cards; the last line: a busy
-# machine may miss a rank's exit.
+# unless it is told; Open MPI 5 knows no -q. OMPI_MCA_pml and _btl skip a slow search for network cards, and a warning where
+# there is none; the last line: a busy machine may miss a rank's exit.
 ROOT_MAY = $(if $(filter 0,$(shell id -u)),--allow-run-as-root)
 QUIETLY  = $(shell mpirun $(ROOT_MAY) --help 2>/dev/null | sed -n 's/^ *\(-q\)|.*/\1/p')
 MPIRUN   = mpirun $(QUIETLY) --oversubscribe --bind-to none $(ROOT_MAY)
 export OMPI_MCA_pml ?= ob1
+export OMPI_MCA_btl ?= ^tcp
 export OMPI_MCA_orte_allowed_exit_without_sync ?= 1
 
 # A rank with another version of the program: test_parallel sees it refused.
