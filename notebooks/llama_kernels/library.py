@@ -35,7 +35,7 @@ def load():
             ("judging_input_count", number, [pointer, number]), ("judging_input", tensors, [pointer, number, number]),
             ("judging_expected", tensors, [pointer, number]),
             ("judging_add", number, [pointer, text, number, tensors, tensors, real, number]),
-            ("judging_add_random", number, [pointer, ctypes.c_uint64, ctypes.c_bool]),
+            ("judging_add_random", number, [pointer, ctypes.c_ulong, number]),
             ("judging_answer", None, [pointer, number, tensors]), ("judging_trouble", None, [pointer, number, text]),
             ("judging_later", None, [pointer, number, text]), ("judging_verdict", CaseVerdict, [pointer, number]),
             ("judging_report", number, [pointer, text, text]), ("judging_diagnose", number, [pointer, text, text]),
@@ -125,8 +125,10 @@ class Judging:
         output.shape[: len(shape)] = shape
         return library.judging_add(self.handle, name.encode(), len(pairs), tensors, ctypes.byref(output), tolerance, like)
 
-    def add_random(self, seed, medium):
-        return library.judging_add_random(self.handle, seed, medium)
+    def add_random(self, seed, count):
+        """So many random cases, random_SEED_0, random_SEED_1, …; their indices."""
+        first = library.judging_add_random(self.handle, seed, count)
+        return range(first, first + count)
 
     def answer(self, case, array):
         tensor, array = to_tensor("out", array)

@@ -35,8 +35,8 @@ const Tensor *judging_expected(const Judging *judging, int index);
 int judging_add(Judging *judging, const char *name, int input_count, const Tensor inputs[],
                 const Tensor *output, double tolerance, int like);
 
-/* Adds the random call of this seed: SMALL or MEDIUM. */
-int judging_add_random(Judging *judging, uint64_t seed, bool medium);
+/* Adds so many random cases of this seed, as random_cases() makes them. Returns the first's index. */
+int judging_add_random(Judging *judging, unsigned long seed, int count);
 
 /* What came out: an array, why there is none, or what is wrong although the array is right. */
 void judging_answer(Judging *judging, int index, const Tensor *got);
