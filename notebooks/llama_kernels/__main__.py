@@ -24,6 +24,9 @@ def show(kernel):
     judging = Judging(kernel)
     names = verify.argument_names(kernel, verify.all_input_names(judging))
     print(f"{CONTRACTS[kernel]['contract']}\n\nIn Python: {kernel}({', '.join(names)})\n")
+    for name in names:
+        if words := judging.words(name):
+            print(f"Input {name}: {words}.")
     for case in range(len(judging)):
         print(f"  {judging.name(case):28} {str(list(judging.expected(case).shape)):16} {judging.sentence(case)}")
     print("\nKnown mistakes:")

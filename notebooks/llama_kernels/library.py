@@ -33,7 +33,7 @@ def load():
             ("judging_open", pointer, [text]), ("judging_close", None, [pointer]), ("judging_cases", number, [pointer]),
             ("judging_case", text, [pointer, number]), ("judging_sentence", text, [pointer, number]),
             ("judging_input_count", number, [pointer, number]), ("judging_input", tensors, [pointer, number, number]),
-            ("judging_expected", tensors, [pointer, number]),
+            ("judging_words", text, [pointer, text]), ("judging_expected", tensors, [pointer, number]),
             ("judging_add", number, [pointer, text, number, tensors, tensors, real, number]),
             ("judging_add_random", number, [pointer, ctypes.c_ulong, number]),
             ("judging_answer", None, [pointer, number, tensors]), ("judging_trouble", None, [pointer, number, text]),
@@ -108,6 +108,11 @@ class Judging:
         tensors = [library.judging_input(self.handle, case, i).contents
                    for i in range(library.judging_input_count(self.handle, case))]
         return {tensor.name.decode(): to_numpy(tensor) for tensor in tensors}
+
+    def words(self, name):
+        """What an input is that no parameter of the C function has; None for any other."""
+        words = library.judging_words(self.handle, name.encode())
+        return words and words.decode()
 
     def is_bfloat16(self, case):
         return DTYPES[library.judging_expected(self.handle, case).contents.dtype] == "bf16"

@@ -87,6 +87,10 @@ const Tensor *judging_input(const Judging *judging, int index, int input) {
     return &judging->cases[index].input[input];
 }
 
+const char *judging_words(const Judging *judging, const char *input) {
+    return words_on_input(judging->kernel->name, input);
+}
+
 const Tensor *judging_expected(const Judging *judging, int index) {
     return &judging->cases[index].expected;
 }

@@ -24,6 +24,7 @@ const char *judging_case(const Judging *judging, int index);
 const char *judging_sentence(const Judging *judging, int index);
 int judging_input_count(const Judging *judging, int index);
 const Tensor *judging_input(const Judging *judging, int index, int input);
+const char *judging_words(const Judging *judging, const char *input); /* words_on_input() */
 const Tensor *judging_expected(const Judging *judging, int index);
 
 /* Adds a case with these inputs, whose output has the type and shape of `output` (its data is not

@@ -55,38 +55,19 @@ static void document_close(void) {
 
 /* ------------------------------------------------------------------ what there is to judge */
 
-/* Inputs that are no parameters of the kernel, for who computes elsewhere. */
-static const struct {
-    const char *kernel, *input, *words; /* kernel NULL: any */
-} explained[] = {
-    {"adamw", "of", "which array is the output: 0 weight, 1 m, 2 v"},
-    {"muon", "of", "which array is the output: 0 weight, 1 m"},
-    {"clip_gradient", "of_norm",
-     "1: the output is the norm that is returned, and not the gradient"},
-    {"clip_gradient", "sizes", "the arrays' lengths: they lie one after the other in gradient"},
-    {"flash_attention_lse", "of_out", "1: the output is out, [T][H D], and not lse"},
-    {"feed_forward", "activation", "0 relu, 1 gelu, 2 silu"},
-    {"gated_feed_forward", "unit", "0 glu, 1 bilinear, 2 reglu, 3 geglu, 4 swiglu"},
-    {"activation_backward", "derivative", "of which activation: 0 relu, 1 gelu, 2 silu"},
-    {"learning_rate", "at", "the steps: the output has a rate for each"},
-    {NULL, "alone", "the other gradients are NULL"},
-    {NULL, "split", "the text comes in two pieces, of which the second begins there; 0: in one"},
-    {NULL, "other", "rows that another layer is given between the two pieces"},
-    {NULL, "ranks", "how many ranks there are"},
-    {NULL, "rank", "the rank whose part is asked for"},
-};
-
-static bool has_input(const Golden *golden, const char *name) {
-    for (int c = 0; c < golden->count; c++)
-        if (golden_input(&golden->cases[c], name)) return true;
-    return false;
+static bool is_first_with(const Golden *golden, int index, const char *input) {
+    int c = 0;
+    while (c < index && !golden_input(&golden->cases[c], input)) c++;
+    return c == index;
 }
 
 static void list_inputs(const Golden *golden) {
-    for (size_t i = 0; i < sizeof explained / sizeof *explained; i++)
-        if ((!explained[i].kernel || strcmp(explained[i].kernel, golden->kernel) == 0) &&
-            has_input(golden, explained[i].input))
-            printf("Input %s: %s.\n", explained[i].input, explained[i].words);
+    for (int c = 0; c < golden->count; c++)
+        for (int i = 0; i < golden->cases[c].input_count; i++) {
+            const char *input = golden->cases[c].input[i].name,
+                       *words = words_on_input(golden->kernel, input);
+            if (words && is_first_with(golden, c, input)) printf("Input %s: %s.\n", input, words);
+        }
 }
 
 static void list_cases(const Golden *golden) {

@@ -187,6 +187,15 @@ def check_modules():
                                                        only=lambda case: case.dim == 4).passes)
 
 
+def check_inputs():
+    """Every input that is no parameter of the C function, nor a member of a struct that it takes, is explained."""
+    for name in verify.kernels():
+        judging, parameters = Judging(name), CONTRACTS[name]["parameters"]
+        takes_a_struct = any(not p["type"].islower() for p in parameters)
+        for given in verify.all_input_names(judging).difference(p["name"] for p in parameters):
+            expect(f"{name}: what the input {given} is", takes_a_struct or judging.words(given))
+
+
 def check_exported():
     """Random cases that are computed elsewhere. No golden case has more than five rows."""
     def command(*words):
@@ -242,7 +251,7 @@ def load(name, path):
 if __name__ == "__main__":
     build_package(Path(sys.argv[1]).resolve())
     from llama_kernels import verify
-    from llama_kernels.library import Judging
+    from llama_kernels.library import CONTRACTS, Judging
     torch.set_num_threads(2)
     torch.backends.mkldnn.set_flags(False)  # as the golden scripts have it
     check_mistakes()
@@ -250,6 +259,7 @@ if __name__ == "__main__":
     check_words()
     check_modules()
     check_exported()
+    check_inputs()
     check_examples()
     check_own_kernels(load("test_llama_c", ROOT / "tests/kernels/test_llama_c.py"))
     shutil.rmtree(FOLDER)
