@@ -36,7 +36,7 @@ const Tensor *judging_expected(const Judging *judging, int index);
 int judging_add(Judging *judging, const char *name, int input_count, const Tensor inputs[],
                 const Tensor *output, double tolerance, int like);
 
-/* Adds so many random cases of this seed, as random_cases() makes them. Returns the first's index. */
+/* Adds so many random cases of this seed, by random_cases(). Returns the first's index. */
 int judging_add_random(Judging *judging, unsigned long seed, int count);
 
 /* What came out: an array, why there is none, or what is wrong although the array is right. */
