@@ -1,6 +1,5 @@
 #include "17_training/small.h"
 #include "04_attention/attention.h"
-#include "17_training/optimizer.h"
 #include "common/error.h"
 
 #include <math.h>
@@ -79,6 +78,12 @@ static void draw_weights(Parameters *w, uint64_t seed) {
     }
 }
 
+const OptimizerKernels reference_optimizer_kernels = {
+    .adamw = adamw,
+    .clip_gradient = clip_gradient,
+    .learning_rate = learning_rate,
+};
+
 static float *zeros(size_t n) { return memset(xmalloc(n * sizeof(float)), 0, n * sizeof(float)); }
 
 TinyTrainer tiny_trainer_new(uint64_t seed) {
@@ -97,6 +102,7 @@ TinyTrainer tiny_trainer_new(uint64_t seed) {
                      .gradients = parameters_new(&config),
                      .activations =
                          activations_new(&config, &reference_training_kernels, BATCH, TEXT),
+                     .optimizer = &reference_optimizer_kernels,
                      .random = {.state = seed + 1000}};
     l.m = zeros(l.weights.count);
     l.v = zeros(l.weights.count);
@@ -127,9 +133,9 @@ static void take_step(TinyTrainer *l, const Hyperparameters *s, float rate) {
     for (int t = 0; t < w->tensor_count; t++) {
         const Tensor *tensor = &w->tensors[t];
         size_t n = tensor_count(tensor), first = (size_t)((const float *)tensor->data - w->numbers);
-        adamw(n, w->numbers + first, l->m + first, l->v + first, l->gradients.numbers + first,
-              l->step, rate, s->beta1, s->beta2, s->eps,
-              s->decay_norms || uses_weight_decay(tensor) ? s->decay : 0);
+        l->optimizer->adamw(n, w->numbers + first, l->m + first, l->v + first,
+                            l->gradients.numbers + first, l->step, rate, s->beta1, s->beta2, s->eps,
+                            s->decay_norms || uses_weight_decay(tensor) ? s->decay : 0);
     }
 }
 
@@ -140,8 +146,8 @@ double tiny_trainer_step(TinyTrainer *l, const Hyperparameters *s) {
     draw_batch(&l->random, s->corrupt_every && l->step % s->corrupt_every == 0, ids, targets);
     memset(g->numbers, 0, g->count * sizeof *g->numbers);
     double loss = decoder_backward(&l->weights, g, &l->activations, ids[0], targets[0], 1);
-    l->norm = clip_gradient(1, &g->count, &g->numbers, s->max_norm);
-    take_step(l, s, learning_rate(l->step, s->warmup, s->steps, s->lr, s->min_lr));
+    l->norm = l->optimizer->clip_gradient(1, &g->count, &g->numbers, s->max_norm);
+    take_step(l, s, l->optimizer->learning_rate(l->step, s->warmup, s->steps, s->lr, s->min_lr));
     return loss;
 }
 

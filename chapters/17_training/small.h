@@ -9,6 +9,7 @@
 #define SMALL_H
 
 #include "16_backward/decoder_backward.h"
+#include "17_training/optimizer.h"
 #include "common/random.h"
 
 enum {
@@ -27,10 +28,20 @@ typedef struct {
 
 Hyperparameters llama_settings(int steps); /* Llama 2's, and a rate that suits this size */
 
+/* What follows the gradients in a step, as a table, as TrainingKernels are. */
+typedef struct {
+    __typeof__(adamw) *adamw;
+    __typeof__(clip_gradient) *clip_gradient;
+    __typeof__(learning_rate) *learning_rate;
+} OptimizerKernels;
+
+extern const OptimizerKernels reference_optimizer_kernels; /* this chapter's own */
+
 typedef struct {
     Parameters weights, gradients;
     float *m, *v; /* AdamW's, of every weight */
     Activations activations;
+    const OptimizerKernels *optimizer;
     Random random; /* of the texts */
     int step;      /* the last that was taken */
     double norm;   /* of its gradients, before clipping */

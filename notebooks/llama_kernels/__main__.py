@@ -2,6 +2,7 @@
 import argparse
 import importlib.util
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -23,6 +24,9 @@ def show(kernel):
     judging = Judging(kernel)
     names = verify.argument_names(kernel, verify.all_input_names(judging))
     print(f"{CONTRACTS[kernel]['contract']}\n\nIn Python: {kernel}({', '.join(names)})\n")
+    for name in names:
+        if words := judging.words(name):
+            print(f"Input {name}: {words}.")
     for case in range(len(judging)):
         print(f"  {judging.name(case):28} {str(list(judging.expected(case).shape)):16} {judging.sentence(case)}")
     print("\nKnown mistakes:")
@@ -30,23 +34,33 @@ def show(kernel):
         print(f"  {name:28} {advice}")
 
 
-def export(kernel, path):
+def export(kernel, path, random, seed):
     judging = Judging(kernel)
+    judging.add_random(seed, random)
     cases = {f"{judging.name(case)}/{name}": value for case in range(len(judging)) for name, value in judging.inputs(case).items()}
     np.savez(path, **cases)
+    if random:
+        print(f"{path}: {len(judging) - random} golden cases and {random} random ones; judge their answers with --random {random} "
+              f"--seed {seed}")
 
 
-def check_outputs(kernel, path):
+def check_outputs(kernel, path, random, seed):
     """Judges arrays that were computed elsewhere: an .npz with an array a case."""
     judging = Judging(kernel)
+    judging.add_random(seed, random)
     outputs = np.load(path)
-    given = [case for case in range(len(judging)) if judging.name(case) in outputs.files]
+    names = [judging.name(case) for case in range(len(judging))]
+    for name in outputs.files:
+        if (other := re.fullmatch(r"random_(\d+)_\d+", name)) and name not in names:
+            raise SystemExit(f"{path}: it answers {name}, a random case of seed {other[1]}: --random and --seed as they were exported "
+                             "judge it")
+    given = [case for case, name in enumerate(names) if name in outputs.files]
     if not given:
         raise SystemExit(f"{path}: no array has a case's name: python -m llama_kernels show {kernel} lists them")
     for case in given:
         judging.answer(case, np.asarray(outputs[judging.name(case)], np.float32))
-    missing = [judging.name(case) for case in range(len(judging)) if case not in given]
-    return verify.conclude(judging, given, missing, "float32", 0, path, quiet=True)
+    missing = [name for case, name in enumerate(names) if case not in given]
+    return verify.conclude(judging, given, missing, "float32", seed if random else None, path, quiet=True)
 
 
 def verify_file(arguments):
@@ -84,6 +98,9 @@ def main():
     three = commands.add_parser("check", help="judge outputs: an .npz with an array a case")
     three.add_argument("kernel")
     three.add_argument("--outputs", required=True, metavar="FILE")
+    for command in two, three:
+        command.add_argument("--random", type=int, choices=range(101), default=0, metavar="N", help="so many cases of random shapes, too")
+        command.add_argument("--seed", type=int, default=1, help="of the random cases; 1 if not given")
     for command in commands.choices.values():
         command.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     arguments = parser.parse_args()
@@ -96,9 +113,9 @@ def main():
         return print(json.dumps({"kernel": arguments.kernel, **CONTRACTS[arguments.kernel], "mistakes": mistakes(arguments.kernel)})) \
             if arguments.json else show(arguments.kernel)
     if arguments.command == "export":
-        return export(arguments.kernel, arguments.file)
+        return export(arguments.kernel, arguments.file, arguments.random, arguments.seed)
     verdicts = list(verify_file(arguments)) if arguments.command == "verify" else \
-        [judged(lambda: check_outputs(arguments.kernel, arguments.outputs))]
+        [judged(lambda: check_outputs(arguments.kernel, arguments.outputs, arguments.random, arguments.seed))]
     print(json.dumps([v.as_dict() for v in verdicts], indent=1) if arguments.json else "\n\n".join(v.report for v in verdicts))
     return sys.exit(0 if all(v.passes for v in verdicts) else 1)
 

@@ -33,9 +33,9 @@ def load():
             ("judging_open", pointer, [text]), ("judging_close", None, [pointer]), ("judging_cases", number, [pointer]),
             ("judging_case", text, [pointer, number]), ("judging_sentence", text, [pointer, number]),
             ("judging_input_count", number, [pointer, number]), ("judging_input", tensors, [pointer, number, number]),
-            ("judging_expected", tensors, [pointer, number]),
+            ("judging_words", text, [pointer, text]), ("judging_expected", tensors, [pointer, number]),
             ("judging_add", number, [pointer, text, number, tensors, tensors, real, number]),
-            ("judging_add_random", number, [pointer, ctypes.c_uint64, ctypes.c_bool]),
+            ("judging_add_random", number, [pointer, ctypes.c_ulong, number]),
             ("judging_answer", None, [pointer, number, tensors]), ("judging_trouble", None, [pointer, number, text]),
             ("judging_later", None, [pointer, number, text]), ("judging_verdict", CaseVerdict, [pointer, number]),
             ("judging_report", number, [pointer, text, text]), ("judging_diagnose", number, [pointer, text, text]),
@@ -109,6 +109,11 @@ class Judging:
                    for i in range(library.judging_input_count(self.handle, case))]
         return {tensor.name.decode(): to_numpy(tensor) for tensor in tensors}
 
+    def words(self, name):
+        """What an input is that no parameter of the C function has; None for any other."""
+        words = library.judging_words(self.handle, name.encode())
+        return words and words.decode()
+
     def is_bfloat16(self, case):
         return DTYPES[library.judging_expected(self.handle, case).contents.dtype] == "bf16"
 
@@ -125,8 +130,10 @@ class Judging:
         output.shape[: len(shape)] = shape
         return library.judging_add(self.handle, name.encode(), len(pairs), tensors, ctypes.byref(output), tolerance, like)
 
-    def add_random(self, seed, medium):
-        return library.judging_add_random(self.handle, seed, medium)
+    def add_random(self, seed, count):
+        """So many random cases, random_SEED_0, random_SEED_1, …; their indices."""
+        first = library.judging_add_random(self.handle, seed, count)
+        return range(first, first + count)
 
     def answer(self, case, array):
         tensor, array = to_tensor("out", array)

@@ -331,14 +331,12 @@ def low_precision_reference(kernel, dtype):
     return table[kernel][dtype]
 
 
-def prepare(judging, dtype, seed, random_cases):
+def prepare(judging, dtype, seed):
     """The indices of the cases to try. In a shorter type the golden cases are added again with rounded inputs."""
     golden = range(len(judging))
     if dtype == "float32":
-        cases = list(golden)
-        added = [judging.add_random(seed + i, i == random_cases - 1) for i in range(random_cases)]
-        for name, inputs, shape in model_cases(judging.kernel, seed):
-            added.append(judging.add(name, inputs, shape))
+        cases = [*golden, *judging.add_random(seed, RANDOM_CASES)]
+        added = [judging.add(name, inputs, shape) for name, inputs, shape in model_cases(judging.kernel, seed)]
         return cases + [a for a in added if a >= 0]
     unit = ULPS_OF_FLOAT32[dtype]
     reference = low_precision_reference(judging.kernel, dtype)
@@ -384,7 +382,7 @@ def check(kernel, function, *, device="cpu", dtype="float32", layout="THD", only
     judging = Judging(kernel)
     seed = int(time.time()) % 100000 if seed is None else seed
     names = argument_names(kernel, all_input_names(judging))
-    cases = prepare(judging, dtype, seed, RANDOM_CASES)
+    cases = prepare(judging, dtype, seed)
     caller = Caller(kernel, function, device, dtype, layout, torch)
     not_claimed, tried = [], []
     with contextlib.nullcontext() if not caller.torch else caller.torch.no_grad():
@@ -424,7 +422,7 @@ def conclude(judging, tried, not_claimed, dtype, seed, source, quiet):
         text += f"\n  {advice}" if advice else ""
     if not_claimed:
         text += f"\n  Not claimed, and not judged: {', '.join(not_claimed)}."
-    text += f"\n  (Random cases of seed {seed}.)"
+    text += f"\n  (Random cases of seed {seed}.)" if seed is not None else ""
     verdict = Verdict(judging.kernel, passes, cases, mistake, advice, text, not_claimed)
     if not quiet:
         print(text)
@@ -563,7 +561,7 @@ def bench(kernel, function, *, device="cpu", dtype="float32", layout="THD", torc
     check(kernel, function, device=device, dtype=dtype, layout=layout, torch=torch)
     judging = Judging(kernel)
     names = argument_names(kernel, all_input_names(judging))
-    case = max(prepare(judging, dtype, 1, 1), key=lambda c: sum(v.size for v in judging.inputs(c).values()))
+    case = max(prepare(judging, dtype, 1), key=lambda c: sum(v.size for v in judging.inputs(c).values()))
     inputs, caller = judging.inputs(case), Caller(kernel, function, device, dtype, layout, torch)
     arguments = [caller.given(inputs.get(name), judging.is_bfloat16(case)) for name in names]
     best, end = float("inf"), time.perf_counter() + seconds

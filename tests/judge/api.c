@@ -87,6 +87,10 @@ const Tensor *judging_input(const Judging *judging, int index, int input) {
     return &judging->cases[index].input[input];
 }
 
+const char *judging_words(const Judging *judging, const char *input) {
+    return words_on_input(judging->kernel->name, input);
+}
+
 const Tensor *judging_expected(const Judging *judging, int index) {
     return &judging->cases[index].expected;
 }
@@ -149,13 +153,13 @@ int judging_add(Judging *judging, const char *name, int input_count, const Tenso
     return take_call(judging, name, &call, tolerance, like);
 }
 
-int judging_add_random(Judging *judging, uint64_t seed, bool medium) {
-    Call call = {0};
-    char name[64];
-    Random random = {.state = seed};
-    judging->kernel->random_call(&call, &random, medium ? MEDIUM : SMALL);
-    snprintf(name, sizeof name, "random_%llu", (unsigned long long)seed);
-    return take_call(judging, name, &call, 0, -1);
+int judging_add_random(Judging *judging, unsigned long seed, int count) {
+    int first = judging->count;
+    GoldenCase *cases = xmalloc((size_t)count * sizeof *cases);
+    random_cases(judging->kernel, seed, count, cases);
+    for (int i = 0; i < count; i++) *grow(judging) = cases[i];
+    free(cases);
+    return first;
 }
 
 /* ------------------------------------------------------------------ answers */
@@ -169,11 +173,7 @@ void judging_answer(Judging *judging, int index, const Tensor *got) {
     verdict_free(verdict);
     *verdict = verdict_of_output(judging->kernel, one, got);
     judging->answered[index] = true;
-    if (!is_added(judging, index) || !verdict->output) return;
-    if (one->rounding.name) {
-        verdict->comparison = compare_with_own(judging->kernel, one, verdict->output);
-        return;
-    }
+    if (!is_added(judging, index) || !verdict->output || has_own_bounds(one)) return;
     double *truth = tensor_to_double(&one->expected64);
     size_t row =
         judging->whole[index] ? tensor_count(got) : golden_row(one, judging->kernel->pointwise);

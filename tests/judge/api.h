@@ -24,6 +24,7 @@ const char *judging_case(const Judging *judging, int index);
 const char *judging_sentence(const Judging *judging, int index);
 int judging_input_count(const Judging *judging, int index);
 const Tensor *judging_input(const Judging *judging, int index, int input);
+const char *judging_words(const Judging *judging, const char *input); /* words_on_input() */
 const Tensor *judging_expected(const Judging *judging, int index);
 
 /* Adds a case with these inputs, whose output has the type and shape of `output` (its data is not
@@ -35,8 +36,8 @@ const Tensor *judging_expected(const Judging *judging, int index);
 int judging_add(Judging *judging, const char *name, int input_count, const Tensor inputs[],
                 const Tensor *output, double tolerance, int like);
 
-/* Adds the random call of this seed: SMALL or MEDIUM. */
-int judging_add_random(Judging *judging, uint64_t seed, bool medium);
+/* Adds so many random cases of this seed, by random_cases(). Returns the first's index. */
+int judging_add_random(Judging *judging, unsigned long seed, int count);
 
 /* What came out: an array, why there is none, or what is wrong although the array is right. */
 void judging_answer(Judging *judging, int index, const Tensor *got);

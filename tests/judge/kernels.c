@@ -22,6 +22,42 @@ const Kernel *kernel_named(const char *name) {
     return NULL;
 }
 
+/* ------------------------------------------------------------------ inputs without a parameter */
+
+static const struct {
+    const char *kernel, *input, *words; /* kernel NULL: any */
+} explained[] = {
+    {"adamw", "of", "which array is the output: 0 weight, 1 m, 2 v"},
+    {"muon", "of", "which array is the output: 0 weight, 1 m"},
+    {"clip_gradient", "of_norm",
+     "1: the output is the norm that is returned, and not the gradient"},
+    {"clip_gradient", "sizes", "the arrays' lengths: they lie one after the other in gradient"},
+    {"flash_attention_lse", "of_out", "1: the output is out, [T][H D], and not lse"},
+    {"feed_forward", "activation", "0 relu, 1 gelu, 2 silu"},
+    {"gated_feed_forward", "unit", "0 glu, 1 bilinear, 2 reglu, 3 geglu, 4 swiglu"},
+    {"activation_backward", "derivative", "of which activation: 0 relu, 1 gelu, 2 silu"},
+    {"learning_rate", "at", "the steps: the output has a rate for each"},
+    {"rope_frequencies", "rope_type",
+     "0 default, 1 linear, 2 dynamic, 3 yarn, 4 llama3, 5 longrope, 6 factors of each pair"},
+    {"decoder_logits", "last", "the last hidden state, before the norm"},
+    {"bpe_merge", "pieces", "the bytes of all pieces, one piece after the other"},
+    {"bpe_merge", "lengths", "how many bytes each piece has"},
+    {NULL, "layer", "which layer it is, from 0"},
+    {NULL, "alone", "the other gradients are NULL"},
+    {NULL, "split", "the text comes in two pieces, of which the second begins there; 0: in one"},
+    {NULL, "other", "rows that another layer is given between the two pieces"},
+    {NULL, "ranks", "how many ranks there are"},
+    {NULL, "rank", "the rank whose part is asked for"},
+};
+
+const char *words_on_input(const char *kernel, const char *input) {
+    for (size_t i = 0; i < sizeof explained / sizeof *explained; i++)
+        if ((!explained[i].kernel || strcmp(explained[i].kernel, kernel) == 0) &&
+            strcmp(explained[i].input, input) == 0)
+            return explained[i].words;
+    return NULL;
+}
+
 /* ------------------------------------------------------------------ arguments of random calls */
 
 /* Normal numbers. Of many, those after the first are these again: 65539 is a prime, so that an

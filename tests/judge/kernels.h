@@ -46,6 +46,10 @@ typedef struct {
 const Kernel *kernel_at(int index);
 const Kernel *kernel_named(const char *name); /* NULL if there is none */
 
+/* What an input is that is no parameter of the kernel, for who computes elsewhere; NULL for one
+ * that is. */
+const char *words_on_input(const char *kernel, const char *input);
+
 /* For a chapter's file: its array ends with an empty entry. */
 extern const Kernel common_kernels[], normalization_kernels[], activation_kernels[],
     feed_forward_kernels[], rope_kernels[], attention_kernels[], decoder_kernels[],

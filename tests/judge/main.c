@@ -10,8 +10,10 @@
 #include "tests/judge/exercises.h"
 #include "tests/judge/mistakes.h"
 #include "tests/judge/outputs.h"
+#include "tests/judge/own_answer.h"
 #include "tests/judge/signature.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,38 +55,19 @@ static void document_close(void) {
 
 /* ------------------------------------------------------------------ what there is to judge */
 
-/* Inputs that are no parameters of the kernel, for who computes elsewhere. */
-static const struct {
-    const char *kernel, *input, *words; /* kernel NULL: any */
-} explained[] = {
-    {"adamw", "of", "which array is the output: 0 weight, 1 m, 2 v"},
-    {"muon", "of", "which array is the output: 0 weight, 1 m"},
-    {"clip_gradient", "of_norm",
-     "1: the output is the norm that is returned, and not the gradient"},
-    {"clip_gradient", "sizes", "the arrays' lengths: they lie one after the other in gradient"},
-    {"flash_attention_lse", "of_out", "1: the output is out, [T][H D], and not lse"},
-    {"feed_forward", "activation", "0 relu, 1 gelu, 2 silu"},
-    {"gated_feed_forward", "unit", "0 glu, 1 bilinear, 2 reglu, 3 geglu, 4 swiglu"},
-    {"activation_backward", "derivative", "of which activation: 0 relu, 1 gelu, 2 silu"},
-    {"learning_rate", "at", "the steps: the output has a rate for each"},
-    {NULL, "alone", "the other gradients are NULL"},
-    {NULL, "split", "the text comes in two pieces, of which the second begins there; 0: in one"},
-    {NULL, "other", "rows that another layer is given between the two pieces"},
-    {NULL, "ranks", "how many ranks there are"},
-    {NULL, "rank", "the rank whose part is asked for"},
-};
-
-static bool has_input(const Golden *golden, const char *name) {
-    for (int c = 0; c < golden->count; c++)
-        if (golden_input(&golden->cases[c], name)) return true;
-    return false;
+static bool is_first_with(const Golden *golden, int index, const char *input) {
+    int c = 0;
+    while (c < index && !golden_input(&golden->cases[c], input)) c++;
+    return c == index;
 }
 
 static void list_inputs(const Golden *golden) {
-    for (size_t i = 0; i < sizeof explained / sizeof *explained; i++)
-        if ((!explained[i].kernel || strcmp(explained[i].kernel, golden->kernel) == 0) &&
-            has_input(golden, explained[i].input))
-            printf("Input %s: %s.\n", explained[i].input, explained[i].words);
+    for (int c = 0; c < golden->count; c++)
+        for (int i = 0; i < golden->cases[c].input_count; i++) {
+            const char *input = golden->cases[c].input[i].name,
+                       *words = words_on_input(golden->kernel, input);
+            if (words && is_first_with(golden, c, input)) printf("Input %s: %s.\n", input, words);
+        }
 }
 
 static void list_cases(const Golden *golden) {
@@ -164,6 +147,40 @@ static const GoldenCase *single_case(const Golden *golden, const Tensor *single,
     return found;
 }
 
+enum { MOST_RANDOM = 100 };
+
+/* The golden cases, and so many random ones. */
+static Golden open_cases(const Kernel *kernel, int random) {
+    Golden golden = golden_open(kernel->name);
+    size_t count = (size_t)(golden.count + random);
+    golden.cases = xrealloc(golden.cases, count * sizeof *golden.cases);
+    random_cases(kernel, seed_of_the_day(), random, golden.cases + golden.count);
+    golden.count += random;
+    return golden;
+}
+
+static void close_cases(Golden *golden, int random) {
+    while (random-- > 0) case_free(&golden->cases[--golden->count]);
+    golden_close(golden);
+}
+
+/* Answers to random cases that were not asked for are of another seed, or more than asked for. */
+static void check_seed(const SafeTensors *file, const char *path, int random) {
+    unsigned long seed = 0, other;
+    int most = -1, index, end;
+    for (size_t i = 0; i < file->count; i++) {
+        const char *name = file->tensors[i].name;
+        if (sscanf(name, "random_%lu_%d%n", &other, &index, &end) != 2 || name[end]) continue;
+        if (other == seed_of_the_day() && index < random) continue;
+        seed = other;
+        if (index > most) most = index;
+    }
+    if (most >= 0)
+        fail("%s: it answers random cases of seed %lu, and those are judged with --random %d "
+             "--seed %lu",
+             path, seed, most + 1, seed);
+}
+
 /* A file that answers no case has other names, and one of them shows which. */
 static void check_names(const Golden *golden, const SafeTensors *file, const char *path) {
     for (int c = 0; c < golden->count; c++)
@@ -174,8 +191,8 @@ static void check_names(const Golden *golden, const SafeTensors *file, const cha
 }
 
 static bool judge_outputs(const Kernel *kernel, const char *path, const char *case_name,
-                          bool only_given) {
-    Golden golden = golden_open(kernel->name);
+                          bool only_given, int random) {
+    Golden golden = open_cases(kernel, random);
     Outputs outputs = outputs_open(path);
     Verdict *verdicts = xmalloc((size_t)golden.count * sizeof *verdicts);
     int count = 0;
@@ -183,6 +200,7 @@ static bool judge_outputs(const Kernel *kernel, const char *path, const char *ca
         verdicts[count++] = verdict_of_output(
             kernel, single_case(&golden, &outputs.single, case_name), &outputs.single);
     } else {
+        check_seed(&outputs.file, path, random);
         check_names(&golden, &outputs.file, path);
         for (int c = 0; c < golden.count; c++) {
             const GoldenCase *one = &golden.cases[c];
@@ -204,7 +222,7 @@ static bool judge_outputs(const Kernel *kernel, const char *path, const char *ca
     for (int i = 0; i < count; i++) verdict_free(&verdicts[i]);
     free(verdicts);
     outputs_close(&outputs);
-    golden_close(&golden);
+    close_cases(&golden, random);
     return pass;
 }
 
@@ -382,16 +400,20 @@ static void tell_hidden(int count, const Subject chosen[], const Library *librar
         }
 }
 
-static void export_inputs_of(const char *name, const char *path) {
-    Golden golden = golden_open(kernel_or_fail(name)->name);
+static void export_inputs_of(const char *name, const char *path, int random) {
+    Golden golden = open_cases(kernel_or_fail(name), random);
     export_inputs(&golden, path);
-    golden_close(&golden);
+    if (random)
+        printf("%s: %d golden cases and %d random ones; judge their answers with "
+               "--check-outputs FILE --random %d --seed %lu\n",
+               path, golden.count - random, random, random, seed_of_the_day());
+    close_cases(&golden, random);
 }
 
 int main(int argc, char **argv) {
     const char *library = NULL, *outputs = NULL, *one_case = NULL, *inputs = NULL, *timed = NULL,
                *listed = NULL, *mistakes = NULL, *json = NULL, *number = NULL, *given = NULL,
-               *limit = "10";
+               *random = NULL, *seed = NULL, *limit = "10";
     const Option options[] = {
         {"list", NULL,
          "name the kernels, or the cases of one and its inputs that are no parameters", &listed},
@@ -409,6 +431,10 @@ int main(int argc, char **argv) {
         {"case", "NAME", "with --check-outputs: judge this case alone", &one_case},
         {"only-given", NULL, "with --check-outputs: judge the cases that are there, and no others",
          &given},
+        {"random", "N",
+         "with --export-inputs or --check-outputs: so many cases of random shapes, too", &random},
+        {"seed", "S", "of the random shapes; SEED of the environment or the date if not given",
+         &seed},
         {"bench", NULL,
          "time them beside the machine's read bandwidth; a library's, if right, beside ours",
          &timed},
@@ -417,13 +443,20 @@ int main(int argc, char **argv) {
                              "Judges a kernel against PyTorch's golden values and names the "
                              "mistake. Without options, the\n"
                              "course's own. Exit status 0 only if every case passes.",
-                             11, options);
+                             sizeof options / sizeof *options, options);
     const char *name = rest < argc ? argv[rest] : NULL;
     if (rest + 1 < argc) usage_error("%s: one kernel at a time", argv[rest + 1]);
     if (given && !outputs) usage_error("--only-given goes with --check-outputs");
     if ((outputs && library) || (one_case && !outputs))
         usage_error(one_case ? "--case goes with --check-outputs"
                              : "--check-outputs or --library, not both");
+    if (random && !inputs && !outputs)
+        usage_error("--random goes with --export-inputs and with --check-outputs");
+    if (seed) {
+        option_number("seed", seed, 0, INT_MAX);
+        setenv("SEED", seed, 1);
+    }
+    int cases = random ? (int)option_number("random", random, 1, MOST_RANDOM) : 0;
     call_time_limit = (unsigned)option_number("timeout", limit, 1, 3600);
     if (number && (!library || name))
         usage_error("--exercise goes with --library, and with no kernel's name");
@@ -439,9 +472,9 @@ int main(int argc, char **argv) {
     else if (listed && name) tell_of(kernel_or_fail(name), list_cases, cases_as_json);
     else if (listed) list_kernels();
     if (mistakes || listed) return document_close(), 0;
-    if (inputs) return export_inputs_of(name, inputs), 0;
+    if (inputs) return export_inputs_of(name, inputs, cases), 0;
     if (outputs) {
-        bool pass = judge_outputs(kernel_or_fail(name), outputs, one_case, given != NULL);
+        bool pass = judge_outputs(kernel_or_fail(name), outputs, one_case, given != NULL, cases);
         return document_close(), pass ? 0 : 1;
     }
 

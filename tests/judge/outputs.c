@@ -99,15 +99,18 @@ void export_inputs(const Golden *golden, const char *path) {
     size_t count = 0;
     for (int c = 0; c < golden->count; c++) count += (size_t)golden->cases[c].input_count;
     Tensor *inputs = xmalloc(count * sizeof *inputs), *next = inputs;
-    for (size_t i = 0; i < golden->file.count; i++) {
-        const char *role = strchr(golden->file.tensors[i].name, '/') + 1;
-        bool is_answer = strncmp(role, "expected", 8) == 0 || strncmp(role, "wrong/", 6) == 0 ||
-                         strcmp(role, "rounding") == 0;
-        if (!is_answer) *next++ = golden->file.tensors[i];
-    }
+    for (int c = 0; c < golden->count; c++)
+        for (int i = 0; i < golden->cases[c].input_count; i++, next++) {
+            *next = golden->cases[c].input[i];
+            size_t length = strlen(golden->cases[c].name) + 1 + strlen(next->name) + 1;
+            char *name = xmalloc(length);
+            snprintf(name, length, "%s/%s", golden->cases[c].name, next->name);
+            next->name = name;
+        }
     Metadata about[] = {
         {"kernel", golden->kernel},
         {"answer", "save one tensor a case, named as the case is, in a safetensors file"}};
     safetensors_save(path, count, inputs, 2, about);
+    while (next > inputs) free((char *)(--next)->name);
     free(inputs);
 }

@@ -25,6 +25,9 @@ bool answers_exactly(const Kernel *kernel);
 GoldenCase case_of_call(const char *name, const Call *call, const OwnAnswer *ours, bool exact);
 void case_free(const GoldenCase *made);
 
+/* Does the case come from there, and have a bound for each number? */
+bool has_own_bounds(const GoldenCase *golden_case);
+
 /* Counts the numbers of `got` that are farther from the case's answer than its rounding allows. */
 Comparison compare_with_own(const Kernel *kernel, const GoldenCase *made, const float got[]);
 

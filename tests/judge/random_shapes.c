@@ -180,6 +180,30 @@ bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNO
     return long_calls_agree(&attempt, &(Random){.state = 1});
 }
 
+/* ------------------------------------------------------------------ the same as cases */
+
+/* Of so many one is far and one of medium size, whatever the count is. */
+static Size size_of_case(int index) {
+    enum { EACH = 8 };
+    return index % EACH == EACH - 2 ? FAR : index % EACH == EACH - 1 ? MEDIUM : SMALL;
+}
+
+void random_cases(const Kernel *kernel, unsigned long seed, int count, GoldenCase cases[]) {
+    Random random = {.state = seed};
+    bool exact = count && answers_exactly(kernel);
+    char name[64], trouble[TROUBLE];
+    for (int i = 0; i < count; i++) {
+        Call call = {0};
+        kernel->random_call(&call, &random, size_of_case(i));
+        OwnAnswer ours = own_answer(kernel, exact, false, &call, trouble);
+        if (!ours.bound) fail("the chapter's own %s %s", kernel->name, trouble);
+        snprintf(name, sizeof name, "random_%lu_%d", seed, i);
+        cases[i] = case_of_call(name, &call, &ours, exact);
+        free(ours.bound);
+        call_free(&call);
+    }
+}
+
 /* ------------------------------------------------------------------ what the contract refuses */
 
 static bool refuses_one(const Subject *subject, const Refusal *refusal,

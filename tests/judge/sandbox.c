@@ -473,8 +473,9 @@ struct Library {
     char *source;   /* preprocessed: what lies beside the library as FILE.so.i; or NULL */
     char *messages; /* FILE.so.said; or NULL */
     Library *plain; /* compiled with few optimizations; NULL: not asked for yet, or there is none */
-    pid_t process;  /* 0: there is none */
-    int socket;     /* to it: a byte asks, a byte answers */
+    bool plain_was_asked; /* once is enough, even where it fails */
+    pid_t process;        /* 0: there is none */
+    int socket;           /* to it: a byte asks, a byte answers */
 };
 
 static void on_alarm(int signal) { (void)signal; }
@@ -681,12 +682,12 @@ Library *library_open(const char *path) {
 
 Library *library_plain(Library *library) {
     char command[4096 + 32], path[4096], trouble[TROUBLE];
-    if (library->plain || !library->path) return library->plain;
+    if (library->plain_was_asked || !library->path) return library->plain;
+    library->plain_was_asked = true;
     snprintf(path, sizeof path, "%s.again", library->path);
     if (access(path, R_OK) != 0) return NULL;
     snprintf(command, sizeof command, "sh '%s' >/dev/null 2>&1", path);
     if (strchr(path, '\'') || system(command) != 0) return NULL;
-    unlink(path); /* once is enough, even where it fails */
     snprintf(path, sizeof path, "%s.plain.so", library->path);
     return library->plain = library_load(path, trouble);
 }

@@ -76,10 +76,22 @@ static void judge_file(void **state) {
     assert_true(check_expectations(path) > 0);
 }
 
+/* What the first judgement left behind does not change the second. */
+static void a_report_is_the_same_again(void **state) {
+    (void)state;
+    assert_int_equal(
+        run("sh '%s/compile.sh' again.so '%s/tests/submissions/undefined.c'", BUILD, ROOT), 0);
+    for (int time = 0; time < 2; time++) {
+        assert_int_equal(run("'%s/verify' --library ./again.so", BUILD), 1);
+        assert_said("It is right when it is compiled with -O1");
+    }
+}
+
 int main(void) {
     const char *path = ROOT "/tests/submissions";
     struct CMUnitTest tests[64];
     size_t count = 0;
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_report_is_the_same_again);
     DIR *directory = opendir(path);
     for (struct dirent *entry; directory && (entry = readdir(directory)) && count < 64;) {
         const char *dot = strrchr(entry->d_name, '.');

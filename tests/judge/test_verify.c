@@ -371,6 +371,32 @@ static void a_library_s_verdict_can_be_json(void **state) {
     assert_said("{[hello");
 }
 
+/* Without a prototype a float is passed as a double; silu takes none, and is judged. */
+static const char old_style[] = "#include <math.h>\n"
+                                "void rms_norm(rows, dim, out, x, weight, eps)\n"
+                                "int rows, dim; float *out; const float *x, *weight; float eps; {\n"
+                                "    out[0] = (float)rows + (float)dim + x[0] + weight[0] + eps;\n"
+                                "}\n"
+                                "void silu(n, y, x) int n; float *y; const float *x; {\n"
+                                "    for (int i = 0; i < n; i++) y[i] = x[i] / (1 + expf(-x[i]));\n"
+                                "}\n";
+
+static void an_old_style_definition_is_told(void **state) {
+    (void)state;
+    FILE *file = fopen(AT("%s/old.c", folder), "w");
+    assert_non_null(file);
+    fputs(old_style, file);
+    fclose(file);
+    if (run("sh '%s/compile.sh' old.so -w old.c", BUILD) != 0) skip(); /* C23 has none */
+    assert_int_equal(run("'%s/verify' --library ./old.so", BUILD), 0);
+    assert_said("silu   old.so   8 cases");
+    assert_said("PASS: 8 of 8 cases pass");
+    assert_int_equal(run("'%s/verify' rms_norm --library ./old.so", BUILD), 1);
+    assert_said("rms_norm   old.so   not judged\n  rms_norm has an old-style definition");
+    assert_said("a float is taken as a double there");
+    assert_said("void rms_norm(int rows, int dim, ");
+}
+
 static void outputs_can_be_judged_as_json(void **state) {
     (void)state;
     json_t *array, *object;
@@ -442,6 +468,7 @@ int main(void) {
         cmocka_unit_test(every_mistake_has_words),
         cmocka_unit_test(a_verdict_can_be_json),
         cmocka_unit_test(a_library_s_verdict_can_be_json),
+        cmocka_unit_test(an_old_style_definition_is_told),
         cmocka_unit_test(outputs_can_be_judged_as_json),
         cmocka_unit_test(lists_can_be_json),
     };

@@ -1,4 +1,5 @@
 #include "tests/judge/diagnosis.h"
+#include "tests/judge/own_answer.h"
 #include "tests/judge/signature.h"
 #include "common/console.h"
 #include "common/error.h"
@@ -51,7 +52,9 @@ Verdict verdict_of_output(const Kernel *kernel, const GoldenCase *golden_case, c
         return verdict;
     }
     verdict.output = tensor_to_float(got);
-    verdict.comparison = golden_check(golden_case, kernel->pointwise, got);
+    verdict.comparison = has_own_bounds(golden_case)
+                             ? compare_with_own(kernel, golden_case, verdict.output)
+                             : golden_check(golden_case, kernel->pointwise, got);
     return verdict;
 }
 
@@ -233,11 +236,15 @@ static int report_cases(const Kernel *kernel, const Golden *golden, const char *
                         const Verdict verdicts[]) {
     const char *torch = safetensors_metadata(&golden->file, "torch"),
                *library = safetensors_metadata(&golden->file, "library");
-    printf("%s   %s   %d case%s from %s%s\n", kernel->name, source, count, count == 1 ? "" : "s",
-           library ? "" : "PyTorch ",
+    int own = 0;
+    for (int i = 0; i < count; i++) own += has_own_bounds(verdicts[i].golden_case);
+    printf("%s   %s   %d case%s from %s%s", kernel->name, source, count - own,
+           count - own == 1 ? "" : "s", library ? "" : "PyTorch ",
            library ? library
            : torch ? torch
                    : "?");
+    if (own) printf(", %d more of the chapter's own kernel", own);
+    putchar('\n');
     print_first_wrong(count, verdicts);
     Table table = {0};
     table_row(&table, "case|shape|worst error|of %.*s's|<|wrong|<first wrong",

@@ -57,6 +57,10 @@ bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNO
                          char note[static DIAGNOSIS], Verdict *wrong);
 void random_verdict_free(Verdict *verdict);
 
+/* So many random cases of a seed, random_SEED_0, random_SEED_1, …, whose answers are those of the
+ * chapter's own kernel. case_free() frees each. */
+void random_cases(const Kernel *kernel, unsigned long seed, int count, GoldenCase cases[]);
+
 /* The date as a number, 20261128; or what the variable SEED of the environment says. */
 unsigned long seed_of_the_day(void);
 

@@ -4,7 +4,6 @@
 #include "10_tokenizer/tokenizer_internal.h"
 #include "11_generation/generation.h"
 #include "13_quantization/quantization.h"
-#include "17_training/optimizer.h"
 #include "17_training/small.h"
 #include "common/error.h"
 #include "common/linear.h"
@@ -470,23 +469,19 @@ static void backward_of_swiglu(int n, float dgate[restrict n], float dup[restric
     CALL(swiglu_backward)(n, dgate, dup, dout, gate, up);
 }
 
-/* tiny_trainer_step(), with the reader's kernels. */
-static void train_step(TinyTrainer *l, const Hyperparameters *s) {
-    int ids[BATCH][TEXT], targets[BATCH][TEXT];
-    Parameters *w = &l->weights, *g = &l->gradients;
-    now->first = now->last = ++l->step;
-    for (int b = 0; b < BATCH; b++) draw_text(&l->random, ids[b], targets[b]);
-    memset(g->numbers, 0, g->count * sizeof *g->numbers);
-    decoder_backward(w, g, &l->activations, ids[0], targets[0], 1);
-    CALL(clip_gradient)(1, &g->count, &g->numbers, s->max_norm);
-    float rate = CALL(learning_rate)(l->step, s->warmup, s->steps, s->lr, s->min_lr);
-    for (int t = 0; t < w->tensor_count; t++) {
-        size_t first = (size_t)((const float *)w->tensors[t].data - w->numbers);
-        CALL(adamw)
-        (tensor_count(&w->tensors[t]), w->numbers + first, l->m + first, l->v + first,
-         g->numbers + first, l->step, rate, s->beta1, s->beta2, s->eps,
-         uses_weight_decay(&w->tensors[t]) ? s->decay : 0);
-    }
+static double clip_by_yours(int arrays, const size_t n[arrays], float *const gradient[arrays],
+                            float max_norm) {
+    return CALL(clip_gradient)(arrays, n, gradient, max_norm);
+}
+
+static float rate_by_yours(int step, int warmup, int steps, float peak, float lowest) {
+    return CALL(learning_rate)(step, warmup, steps, peak, lowest);
+}
+
+static void step_by_yours(size_t n, float weight[restrict n], float m[restrict n],
+                          float v[restrict n], const float gradient[n], int step, float rate,
+                          float beta1, float beta2, float eps, float decay) {
+    CALL(adamw)(n, weight, m, v, gradient, step, rate, beta1, beta2, eps, decay);
 }
 
 double train_yours(int steps, const Function kernels[PARTS], Requests *underway) {
@@ -500,7 +495,11 @@ double train_yours(int steps, const Function kernels[PARTS], Requests *underway)
     Hyperparameters settings = llama_settings(steps);
     TinyTrainer trainer = tiny_trainer_new(1);
     trainer.activations.kernels = &with_yours;
-    for (int i = 0; i < steps; i++) train_step(&trainer, &settings);
+    trainer.optimizer = &(const OptimizerKernels){step_by_yours, clip_by_yours, rate_by_yours};
+    while (trainer.step < steps) {
+        now->first = now->last = trainer.step + 1;
+        tiny_trainer_step(&trainer, &settings);
+    }
     forget_the_limit();
     double loss = tiny_trainer_loss(&trainer, UNSEEN);
     tiny_trainer_free(&trainer);

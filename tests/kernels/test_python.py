@@ -187,6 +187,40 @@ def check_modules():
                                                        only=lambda case: case.dim == 4).passes)
 
 
+def check_inputs():
+    """Every input that is no parameter of the C function, nor a member of a struct that it takes, is explained."""
+    for name in verify.kernels():
+        judging, parameters = Judging(name), CONTRACTS[name]["parameters"]
+        takes_a_struct = any(not p["type"].islower() for p in parameters)
+        for given in verify.all_input_names(judging).difference(p["name"] for p in parameters):
+            expect(f"{name}: what the input {given} is", takes_a_struct or judging.words(given))
+
+
+def check_exported():
+    """Random cases that are computed elsewhere. No golden case has more than five rows."""
+    def command(*words):
+        run = subprocess.run([sys.executable, "-m", "llama_kernels", *words], cwd=FOLDER, capture_output=True, text=True)
+        return run.returncode, run.stdout + run.stderr
+
+    def judged(wrong_row, seed):
+        inputs, outputs = np.load(FOLDER / "inputs.npz"), {}
+        for case in {name.split("/")[0] for name in inputs.files}:
+            x, weight, eps = (inputs[f"{case}/{name}"].astype(np.float64) for name in ("x", "weight", "eps"))
+            with np.errstate(all="ignore"):
+                outputs[case] = x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * weight
+            outputs[case][wrong_row:] += 1
+        np.savez(FOLDER / "outputs.npz", **outputs)
+        return command("check", "rms_norm", "--outputs", "outputs.npz", "--random", "8", "--seed", seed)
+    code, said = command("export", "rms_norm", "inputs.npz", "--random", "8", "--seed", "7")
+    expect("the seed of an export", code == 0 and said.endswith("--random 8 --seed 7\n"), said)
+    code, said = judged(1000, "7")
+    expect("right outputs", code == 0 and "20 of 20 cases pass" in said, said)
+    code, said = judged(5, "7")
+    expect("outputs that are wrong from the sixth row on", code == 1 and 'First mistake, in case "random_7_' in said, said)
+    code, said = judged(1000, "8")
+    expect("another seed", code == 1 and said.count("\n") == 1 and "a random case of seed 7" in said, said)
+
+
 def check_examples():
     """notebooks/examples, each as its reader runs it: in a Python of its own. What this machine lacks is named and skipped."""
     environment = {**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "1",  # no workers, which a busy machine may lose
@@ -217,13 +251,15 @@ def load(name, path):
 if __name__ == "__main__":
     build_package(Path(sys.argv[1]).resolve())
     from llama_kernels import verify
-    from llama_kernels.library import Judging
+    from llama_kernels.library import CONTRACTS, Judging
     torch.set_num_threads(2)
     torch.backends.mkldnn.set_flags(False)  # as the golden scripts have it
     check_mistakes()
     check_short_types(load("low_precision", ROOT / "tests/golden/low_precision.py"))
     check_words()
     check_modules()
+    check_exported()
+    check_inputs()
     check_examples()
     check_own_kernels(load("test_llama_c", ROOT / "tests/kernels/test_llama_c.py"))
     shutil.rmtree(FOLDER)

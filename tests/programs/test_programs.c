@@ -1,6 +1,7 @@
 /* The programs as a stranger meets them: --help, absurd flags, broken files, the workbench's round
  * trips. A good run exits 0; a bad one exits 1 with one clear line on stderr and leaves no file
  * behind; a command line that makes no sense exits 2. */
+#include "01_normalization/normalization.h"
 #include "common/console.h"
 #include "common/error.h"
 #include "common/golden.h"
@@ -159,6 +160,73 @@ static void what_is_exported_can_be_answered(void **state) {
     assert_said("outputs.safetensors: it has by_hand/out, and a tensor is to be named as its case "
                 "is: build/verify rms_norm --list names them");
     golden_close(&golden);
+}
+
+/* Answers inputs.safetensors in outputs.safetensors with an rms_norm whose rows are wrong from
+ * `wrong_row` on. */
+static void answer_rms_norm(size_t wrong_row) {
+    enum { MOST = 64 };
+    Tensor outputs[MOST];
+    size_t count = 0;
+    SafeTensors inputs = safetensors_open(AT("%s/inputs.safetensors", folder));
+    for (size_t i = 0; i < inputs.count && count < MOST; i++) {
+        const Tensor *x = &inputs.tensors[i];
+        int length = (int)strcspn(x->name, "/");
+        if (strcmp(x->name + length, "/x") != 0) continue;
+        Tensor *out = &outputs[count++];
+        *out = *x;
+        out->name = xstrndup(x->name, (size_t)length);
+        const Tensor *weight = safetensors_find(&inputs, AT("%s/weight", out->name)),
+                     *eps = safetensors_find(&inputs, AT("%s/eps", out->name));
+        size_t rows = x->shape[0], dim = x->shape[1];
+        float *numbers = xmalloc(tensor_bytes(x));
+        rms_norm((int)rows, (int)dim, (void *)numbers, x->data, weight->data,
+                 (float)tensor_get(eps, 0));
+        for (size_t r = wrong_row; r < rows; r++) numbers[r * dim] += 1;
+        out->data = numbers;
+    }
+    safetensors_save(AT("%s/outputs.safetensors", folder), count, outputs, 0, NULL);
+    safetensors_close(&inputs);
+    for (size_t i = 0; i < count; i++) {
+        free((void *)outputs[i].data);
+        free((char *)outputs[i].name);
+    }
+}
+
+/* No golden case has more than five rows. */
+static void random_cases_can_be_exported(void **state) {
+    (void)state;
+    static const char check[] = "rms_norm --check-outputs outputs.safetensors";
+    enum { ROWS = 5, ALL = 1000 };
+    assert_int_equal(run("'%s/verify' rms_norm --export-inputs inputs.safetensors", BUILD), 0);
+    answer_rms_norm(ROWS);
+    assert_int_equal(run("'%s/verify' %s", BUILD, check), 0);
+
+    assert_int_equal(
+        run("'%s/verify' rms_norm --export-inputs inputs.safetensors --random 8 --seed 7", BUILD),
+        0);
+    assert_said("12 golden cases and 8 random ones");
+    assert_said("--random 8 --seed 7\n");
+    answer_rms_norm(ROWS);
+    assert_int_equal(run("'%s/verify' %s --random 8 --seed 7", BUILD, check), 1);
+    assert_said("First mistake, in case \"random_7_");
+    answer_rms_norm(ALL);
+    assert_int_equal(run("'%s/verify' %s --random 8 --seed 7", BUILD, check), 0);
+    assert_said("PASS: 20 of 20 cases pass");
+    assert_int_equal(run("SEED=7 '%s/verify' %s --random 8", BUILD, check), 0);
+    assert_int_equal(run("'%s/verify' %s --random 9 --seed 7", BUILD, check), 1);
+    assert_said("FAIL: 20 of 21 cases pass");
+
+    static const char *const others[] = {"", "--random 8 --seed 8", "--random 7 --seed 7"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_int_equal(run("'%s/verify' %s %s", BUILD, check, others[i]), 1);
+        assert_one_clear_line();
+        assert_said("outputs.safetensors: it answers random cases of seed 7, and those are judged "
+                    "with --random 8 --seed 7");
+    }
+    assert_misuse(run("'%s/verify' rms_norm --random 8", BUILD));
+    assert_misuse(run("'%s/verify' %s --random 0", BUILD, check));
+    assert_misuse(run("'%s/verify' %s --random 8 --seed x", BUILD, check));
 }
 
 static void write_npy(const char *name, const char *header, const void *data, size_t bytes) {
@@ -551,6 +619,7 @@ int main(void) {
         cmocka_unit_test(an_endless_word_does_not_hide_what_is_wrong),
         cmocka_unit_test(list_names_the_kernels),
         cmocka_unit_test(what_is_exported_can_be_answered),
+        cmocka_unit_test(random_cases_can_be_exported),
         cmocka_unit_test(a_npy_file_answers_one_case),
         cmocka_unit_test(bad_requests_get_one_line),
         cmocka_unit_test(a_zip_of_arrays_is_told),
