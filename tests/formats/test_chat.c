@@ -1,6 +1,5 @@
 /* Conversations are what transformers' apply_chat_template makes of them, by the model's own
- * template and by the forms that have a name; Jinja is what its own library makes of it; and `llama
- * --chat` talks so.
+ * template and by the forms that have a name; and `llama --chat` talks so. Jinja: test_jinja.c.
  *
  *     build/tests/test_chat [CASES.json]   other conversations than tests/golden/chat.json: see
  * tests/golden/chat.py */
@@ -167,178 +166,6 @@ static void their_tokens_are_transformers(void **state) {
     json_decref(golden);
 }
 
-/* ------------------------------------------------------------------ Jinja */
-
-static const Message hello[] = {{"user", " Hello! "}, {"assistant", "Hi."}, {"user", "Who?"}};
-
-/* What jinja2 3.1 writes, with trim_blocks and lstrip_blocks on. */
-static void expressions_are_jinjas(void **state) {
-    (void)state;
-    static const char *const cases[][2] = {
-        {"{{ 1 + 2 * 3 - 4 }} {{ 7 % 3 }} {{ -7 % 3 }} {{ (1 + 2) * 3 }}", "3 1 2 9"},
-        {"{{ 'a' + \"b\" ~ 1 ~ true ~ none }}", "ab1TrueNone"},
-        {"{{ 'it\\'s\\n\\t\\\\' }}", "it's\n\t\\"},
-        {"{{ 'a' 'b' }}", "ab"},
-        {"{{ 'yes' if 1 < 2 and not 2 <= 1 or x.y else z.y }}", "yes"},
-        {"{{ 'a' if false }}|{{ ('b' if 0 else 'c') ~ 'd' }}", "|cd"},
-        {"{{ 1 if false else 2 if false else 3 }}", "3"},
-        {"{{ 'user' in ['user', 'tool'] }} {{ 'x' not in 'user' }} {{ 'role' in messages[0] }} {{ "
-         "'tool' in messages[0] }}",
-         "True True True False"},
-        {"{{ messages | length }} {{ messages[-1].content }} {{ messages[1:] | length }} {{ "
-         "messages[:-1] | length }} {{ messages[5:]|length }}",
-         "3 Who? 2 2 0"},
-        {"{{ messages[9] is defined }} {{ nothing is undefined }} {{ messages[0].role is string }} "
-         "{{ tools is none }} {{ messages is not none }}",
-         "False True True True True"},
-        {"[{{ messages[0]['content'] | trim }}{{ messages[0].content.lstrip() }}{{ "
-         "messages[0].content.rstrip() }}]",
-         "[Hello!Hello!  Hello!]"},
-        {"{{ messages[0].role | upper }} {{ 'ASK' | title }} {{ 'ASK me' | lower }} {{ 'abc' | "
-         "capitalize }}",
-         "USER Ask ask me Abc"},
-        {"{{ 'a,b,c'.split(',')[1] }}{{ 'abc'.startswith('ab') }}{{ 'abc'.endswith('ab') }}",
-         "bTrueFalse"},
-        {"{{ (messages | selectattr('role', 'equalto', 'user') | list)[-1].content }} {{ messages "
-         "| rejectattr('role', '==', 'user') | list | length }}",
-         "Who? 1"},
-        {"{{ nothing | default('d') }} {{ messages[0].get('x', 'y') }} {{ messages[0].get('x') is "
-         "none }}",
-         "d y True"},
-        {"{{ '🦙é' | length }} {{ 'x' == 'x' != false }} {{ 1 == true }} {{ messages[0] == "
-         "messages[0] }} {{ messages[0] == messages[1] }}",
-         "2 True True True False"},
-        {"{{- ' a ' -}} {{ 'b' }}", " a b"},
-        {"  {% if true %}\n  x\n  {% endif %}\ny\n", "  x\ny"},
-        {"{# one #}\na{# two -#}  \n b", "ab"},
-        {"a {%- if true -%} b {%- endif %} c", "ab c"},
-        {"a\n {%+ if true %}b{% endif %}", "a\n b"},
-        {"{% if false %}{{ nothing.at.all }}{% for x in none %}{% endfor %}{{ "
-         "raise_exception('no') }}{% elif 1 %}"
-         "x{% else %}y{% endif %}",
-         "x"},
-        {"{% for m in messages %}{{ loop.index }}{{ loop.index0 }}{{ loop.first }}{{ loop.last }} "
-         "{% endfor %}",
-         "10TrueFalse 21FalseFalse 32FalseTrue "},
-        {"{% for m in messages %}{% for n in messages %}{{ loop.index }}{% endfor %}{{ loop.index "
-         "}} {% endfor %}",
-         "1231 1232 1233 "},
-        {"{% for m in [] %}a{% else %}b{% endfor %}{% for m in [1] %}a{% else %}b{% endfor %}",
-         "ba"},
-        {"{% set a = 1 %}{% for m in [1, 2] %}{% set a = a + m %}{{ a }}{% endfor %}{{ a }}",
-         "231"},
-        {"{% set n = namespace(a=1) %}{% for m in [1, 2] %}{% set n.a = n.a + m %}{% endfor %}{{ "
-         "n.a }}",
-         "4"},
-        {"{% if true %}{% set messages = messages[1:] %}{% endif %}{{ messages[0].content }}",
-         "Hi."},
-        {"{% generation %}a{% endgeneration %}\r\nb\r\nc\r\n", "ab\nc"},
-        {"{{ '{{ }}' }}{{ \"%}\" }}", "{{ }}%}"},
-        /* What is not taken need not be known: here templates have what they do with tools. */
-        {"{% if false %}{% for k, v in tools.items() %}{{ {'a': 1}.b | frobnicate(indent=4) }}{% "
-         "else %}{% endfor %}"
-         "{% set q %}x{% endset %}{{ \"}}\" ~ '%}' }}{% call(x) f() %}{% endcall %}{% elif 1 %}y{% "
-         "endif %}",
-         "y"},
-        {"{% for m in messages if m.role == 'user' %}{{ loop.index }}{{ loop.last }}{{ m.content "
-         "}}{% endfor %}",
-         "1False Hello! 2TrueWho?"},
-        {"{% for m in messages if m.role == 'tool' %}x{% else %}a{% endfor %}{% for m in nothing "
-         "if m.x %}x{% else %}"
-         "b{% endfor %}",
-         "ab"},
-        {"{% for m in messages %}{{ loop.revindex }}{{ loop.previtem.role if not loop.first }}"
-         "{{ loop.nextitem.role if not loop.last }},{% endfor %}",
-         "3assistant,2useruser,1assistant,"},
-        {"{% for m in messages[::-1] %}{{ m.role }}{% endfor %}{% for i in range(1, 3) %}{{ i }}{% "
-         "endfor %}"
-         "{{ range(2) | length }}",
-         "userassistantuser122"},
-        {"{{ 'b' in ('a', 'b') }}{{ ('a', 'b')[1] }}{{ (1,) | length }}{{ () | length }}{{ ('a') "
-         "}}",
-         "Trueb10a"},
-        {"{% set d = {'user': 'U', \"x\": 1 if 0 else 2,} %}{{ d[messages[0].role] }}{{ d.x }}{{ "
-         "d.get('y', 3) }}"
-         "{{ {} is mapping }}{{ 1 if {} else 0 }}",
-         "U23True0"},
-        {"{{ 'a.b.c'.replace('.', '') }}{{ 'xax' | replace('x', 'bb') }}{{ ['a', 1] | join('-') }}"
-         "{{ 'a,b,c'.split(',', 1) | join(' ') }}",
-         "abcbbabba-1a b,c"},
-        {"[{{ '\n\na b\n'.strip('\n') }}{{ 'xxax'.lstrip('x') }}{{ 'xyaxy'.rstrip('yx') }}{{ "
-         "'éaé'.strip('é') }}"
-         "{{ 'éaè'.strip('é') }}]",
-         "[a baxxyaaaè]"},
-        {"{% set x %}a{{ 1 }}{% if true %}b{% endif %}{% endset %}[{{ x }}{{ x | length }}]{% set "
-         "y %}{% endset %}"
-         "[{{ y }}]",
-         "[a1b3][]"},
-        {"{% macro f(a, b='B', c=none) %}[{{ a }}{{ b }}{{ c }}]{% endmacro %}{{ f('x') }}{{ "
-         "f('x', c=1) }}"
-         "{{ f('x', 'y') ~ '!' }}",
-         "[xBNone][xB1][xyNone]!"},
-        {"{% macro f(n) %}{{ n }}{% if n > 0 %}{{ f(n - 1) }}{% endif %}{{ m is defined }}{% "
-         "endmacro %}"
-         "{% for m in [1] %}{{ f(1) }}{% endfor %}",
-         "10FalseFalse"},
-        {"{{ 'x' in nothing }}{{ none | selectattr('a', 'equalto', 'b') | list | length }}{{ "
-         "'user'.title() }}",
-         "False0User"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++)
-        assert_writes(&(Template){.path = cases[i][0], .source = cases[i][0]}, COUNT(hello), hello,
-                      cases[i][1]);
-}
-
-static void what_is_no_jinja_is_refused(void **state) {
-    (void)state;
-    static char deep[4000];
-    memset(deep, '(', sizeof deep - 1);
-    memcpy(deep, "{{ ", 3);
-    static const char *const cases[][2] = {
-        {"{% macro x() %}", "without its endmacro"},
-        {"{% set x %}", "without its endset"},
-        {"a\n\n{{ f(1) }}", "line 3: f(…) is not known here"},
-        {"{{ 'a' | frobnicate }}", "the filter frobnicate"},
-        {"{{ 'a'.frob() }}", ".frob(…) is not known here"},
-        {"{{ 1 is prime }}", "\"is prime\""},
-        {"{{ nothing.at }}", "there is nothing of which \"at\" could be asked"},
-        {"{{ 'a' + 1 }}", "neither two texts nor two numbers"},
-        {"{{ 'a' + nothing }}", "neither two texts"},
-        {"{{ messages }}", "a list or an object is to be printed"},
-        {"{{ 'a }}", "a text without its end"},
-        {"{{ 'a' ", "\"}}\" should stand"},
-        {"{% if true %}", "an if without its endif"},
-        {"{% for x in messages %}", "a for without its endfor"},
-        {"{% filter upper %}{% endfilter %}", "line 1: {% filter %} is not known here"},
-        {"{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "over 100 parts"},
-        {"{{ {1: 2} }}", "an object with a name that is no text"},
-        {"{{ 'it is'.title() }}", "title of one word"},
-        {"{{ 'É' | lower }}", "ASCII"},
-        {"{% for k, v in messages %}{% endfor %}", "\"in\" should stand at \", v in"},
-        {"{% for x in messages if x.y %}", "a for without its endfor"},
-        {"{% if false %}{{ 'a", "\"}}\" should stand at \"\""},
-        {"{% for x in 3 %}{% endfor %}", "over what is no list"},
-        {"{# ", "a comment without its end"},
-        {"{{ raise_exception('Not so.') }}", "it refuses this conversation: Not so."},
-        {"{% endif %}", "{% endif %} is not known here"},
-        {"{{ range(9223372036854775807) }}", "too long a range"},
-        {"{{ 9223372036854775807 + 1 }}", "too large a number"},
-        {"{{ 1 % 0 }}", "no numbers to multiply or divide"},
-        {"{{ '\\x41' }}", "\"\\x\" in a text is not known here"},
-        {"{% set x.y = 1 %}", "x is no namespace"},
-        {deep, "over 100 parts stand in each other"},
-        {"{% set x = 'aaaaaaaaaaaaaaaa' %}{% set n = namespace(x=x) %}"
-         "{% for a in messages %}{% for a in messages %}{% for a in messages %}{% for a in "
-         "messages %}"
-         "{% set n.x = n.x + n.x %}"
-         "{% endfor %}{% endfor %}{% endfor %}{% endfor %}{{ n.x }}",
-         "too much memory for a conversation"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++)
-        assert_template_refuses(&(Template){.path = "x", .source = cases[i][0]}, COUNT(hello),
-                                hello, cases[i][1]);
-}
-
 /* ------------------------------------------------------------------ whose template it is */
 
 static void write_text(const char *name, const char *content) {
@@ -347,6 +174,8 @@ static void write_text(const char *name, const char *content) {
     fputs(content, file);
     assert_int_equal(fclose(file), 0);
 }
+
+static const Message hello[] = {{"user", " Hello! "}, {"assistant", "Hi."}, {"user", "Who?"}};
 
 static const Config plain = {.rope = {.rope_type = ROPE_DEFAULT}};
 
@@ -721,8 +550,6 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conversations_are_the_templates),
         cmocka_unit_test(their_tokens_are_transformers),
-        cmocka_unit_test(expressions_are_jinjas),
-        cmocka_unit_test(what_is_no_jinja_is_refused),
         cmocka_unit_test(the_models_own_template_counts),
         cmocka_unit_test(what_is_no_template_is_named),
         cmocka_unit_test(llamas_own_forms_are_known_by_the_model),
