@@ -5,21 +5,18 @@
 #include "common/output.h"
 #include "common/safetensors.h"
 #include "common/timer.h"
+#include "tests/cases.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -62,153 +59,14 @@ static SafeTensors parse(Bytes bytes) {
 
 /* ---- what is refused ---- */
 
-/* A tensor "a" with the fields that are given. */
-#define A(fields) "{\"a\":{" fields "}}"
-#define F32_2 "\"dtype\":\"F32\",\"shape\":[2]"
 #define OF(dtype, shape, begin, end)                                                               \
     "{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" #begin "," #end "]}"
 
-static const struct {
-    const char *what, *header;
-    size_t data;
-    const char *words;
-} hostile_headers[] = {
-    {"array", "[]", 0, "does not start with '{'"},
-    {"leading space", " {}", 0, "does not start with '{'"},
-    {"byte order mark", "\xef\xbb\xbf{}", 0, "does not start with '{'"},
-    {"no header", "", 0, "does not start with '{'"},
-    {"not JSON", "{a}", 0, "byte 10: the header is no valid JSON"},
-    {"truncated JSON", "{\"a\":{\"dtype\":\"F3", 0, "no valid JSON"},
-    {"something behind", "{}{}", 0, "no valid JSON: end of file expected"},
-    {"trailing comma", "{\"a\":" OF("F32", "2", 0, 8) ",}", 8, "no valid JSON"},
-    {"comment", "{/**/}", 0, "no valid JSON"},
-    {"not UTF-8", "{\"\xff\":" OF("F32", "2", 0, 8) "}", 8, "unable to decode byte 0xff"},
-    {"surrogate in UTF-8", "{\"\xed\xa0\x80\":" OF("F32", "2", 0, 8) "}", 8, "unable to decode"},
-    {"overlong UTF-8", "{\"\xc0\x80\":" OF("F32", "2", 0, 8) "}", 8, "unable to decode"},
-    {"raw newline in a name", "{\"a\nb\":" OF("F32", "2", 0, 8) "}", 8, "unexpected newline"},
-    {"zero in a name", "{\"a\\u0000b\":" OF("F32", "2", 0, 8) "}", 8,
-     "NUL byte in object key not supported"},
-
-    {"the same tensor twice", "{\"a\":" OF("U8", "1", 0, 1) ",\"a\":" OF("U8", "1", 1, 2) "}", 2,
-     "duplicate object key near '\"a\"'"},
-    {"the same field twice", A("\"dtype\":\"F32\"," F32_2 ",\"data_offsets\":[0,8]"), 8,
-     "duplicate object key"},
-    {"metadata twice", "{\"__metadata__\":{},\"__metadata__\":{}}", 0, "duplicate object key"},
-    {"the same metadata key twice", "{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"}}", 0,
-     "duplicate object key"},
-    {"the same key, escaped", "{\"a\":" OF("U8", "1", 0, 1) ",\"\\u0061\":" OF("U8", "1", 1, 2) "}",
-     2, "duplicate object key"},
-
-    {"metadata is a string", "{\"__metadata__\":\"a\"}", 0, "__metadata__ is not an object"},
-    {"metadata is null", "{\"__metadata__\":null}", 0, "__metadata__ is not an object"},
-    {"metadata of a number", "{\"__metadata__\":{\"good\":\"1\",\"bad\":1}}", 0,
-     "__metadata__ \"bad\": its value is not a string"},
-    {"metadata of null", "{\"__metadata__\":{\"bad\":null}}", 0, "not a string"},
-    {"metadata of an object", "{\"__metadata__\":{\"bad\":{}}}", 0, "not a string"},
-
-    {"entry is null", "{\"a\":null}", 0, "tensor \"a\": Expected object, got null"},
-    {"entry is an array", "{\"a\":[]}", 0, "tensor \"a\": Expected object, got array"},
-    {"empty entry", A(""), 0,
-     "tensor \"a\": Object item not found: dtype; it should be like {\"dtype\": \"F32\""},
-    {"no dtype", A("\"shape\":[2],\"data_offsets\":[0,8]"), 8,
-     "tensor \"a\": Object item not found: dtype"},
-    {"no shape", A("\"dtype\":\"F32\",\"data_offsets\":[0,8]"), 8, "Object item not found: shape"},
-    {"no data_offsets", A(F32_2), 8, "Object item not found: data_offsets"},
-    {"unknown field", A(F32_2 ",\"data_offsets\":[0,8],\"strides\":[1]"), 8,
-     "left unpacked: strides"},
-
-    {"dtype is a number", A("\"dtype\":32,\"shape\":[2],\"data_offsets\":[0,8]"), 8,
-     "Expected string, got integer"},
-    {"unknown dtype", "{\"a\":" OF("F8_E4M3", "8", 0, 8) "}", 8,
-     "does not know its dtype \"F8_E4M3\""},
-    {"dtype in lower case", "{\"a\":" OF("f32", "2", 0, 8) "}", 8,
-     "does not know its dtype \"f32\""},
-    {"no dtype at all", "{\"a\":" OF("", "2", 0, 8) "}", 8, "does not know its dtype \"\""},
-
-    {"shape is a number", A("\"dtype\":\"F32\",\"shape\":2,\"data_offsets\":[0,8]"), 8,
-     "its shape is not an array"},
-    {"shape is null", A("\"dtype\":\"F32\",\"shape\":null,\"data_offsets\":[0,4]"), 4,
-     "its shape is not an array"},
-    {"shape is an object", A("\"dtype\":\"F32\",\"shape\":{},\"data_offsets\":[0,4]"), 4,
-     "its shape is not an array"},
-    {"rank 9", "{\"a\":" OF("U8", "1,1,1,1,1,1,1,1,1", 0, 1) "}", 1, "9 dimensions"},
-    {"negative dimension", "{\"a\":" OF("F32", "1,-2", 0, 8) "}", 8,
-     "shape[1] is not an integer of 0 or more"},
-    {"two negative dimensions", "{\"a\":" OF("F32", "-1,-2", 0, 8) "}", 8,
-     "shape[0] is not an integer"},
-    {"fractional dimension", "{\"a\":" OF("F32", "2.5", 0, 8) "}", 8, "shape[0] is not an integer"},
-    {"dimension 2.0", "{\"a\":" OF("F32", "2.0", 0, 8) "}", 8, "shape[0] is not an integer"},
-    {"dimension 2e0", "{\"a\":" OF("F32", "2e0", 0, 8) "}", 8, "shape[0] is not an integer"},
-    {"dimension is a string", "{\"a\":" OF("F32", "\"2\"", 0, 8) "}", 8,
-     "shape[0] is not an integer"},
-    {"dimension is true", "{\"a\":" OF("F32", "2,true", 0, 8) "}", 8, "shape[1] is not an integer"},
-    {"dimension is an array", "{\"a\":" OF("F32", "[2]", 0, 8) "}", 8,
-     "shape[0] is not an integer"},
-    {"dimension 2^63", "{\"a\":" OF("U8", "9223372036854775808", 0, 8) "}", 8, "too big integer"},
-    {"dimension 1e999", "{\"a\":" OF("U8", "1e999", 0, 8) "}", 8, "real number overflow"},
-    {"count overflows to 0", "{\"a\":" OF("U8", "4294967296,4294967296", 0, 0) "}", 0, "overflows"},
-    {"count overflows to 8", "{\"a\":" OF("U8", "2305843009213693953,8", 0, 8) "}", 8, "overflows"},
-    {"bytes overflow to 0", "{\"a\":" OF("F32", "4611686018427387904", 0, 0) "}", 0, "overflows"},
-    {"bytes overflow to 8", "{\"a\":" OF("F64", "2305843009213693953", 0, 8) "}", 8, "overflows"},
-    {"strides overflow before 0", "{\"a\":" OF("U8", "9223372036854775807,4,0", 0, 0) "}", 0,
-     "overflows"},
-    {"strides overflow behind 0", "{\"a\":" OF("U8", "0,9223372036854775807,4", 0, 0) "}", 0,
-     "overflows"},
-
-    {"too few bytes for the shape", "{\"a\":" OF("F32", "2", 0, 7) "}", 7,
-     "tensor \"a\": F32 [2] needs 8 bytes, but its data_offsets [0, 7] hold 7"},
-    {"too many bytes for the shape", "{\"a\":" OF("F32", "1,2", 0, 12) "}", 12,
-     "F32 [1, 2] needs 8 bytes"},
-    {"no bytes for a scalar", "{\"a\":" OF("F32", "", 0, 0) "}", 0, "F32 [] needs 4 bytes"},
-    {"bytes for an empty tensor", "{\"a\":" OF("F32", "0,2", 0, 8) "}", 8,
-     "F32 [0, 2] needs 0 bytes"},
-
-    {"offsets are an object", A(F32_2 ",\"data_offsets\":{}"), 8, "Expected array, got object"},
-    {"offsets are empty", A(F32_2 ",\"data_offsets\":[]"), 8, "Array index 0 out of range"},
-    {"one offset", A(F32_2 ",\"data_offsets\":[0]"), 8, "Array index 1 out of range"},
-    {"three offsets", A(F32_2 ",\"data_offsets\":[0,8,8]"), 8, "array item(s) left unpacked"},
-    {"offset is a string", A(F32_2 ",\"data_offsets\":[0,\"8\"]"), 8,
-     "Expected integer, got string"},
-    {"offset 8.0", A(F32_2 ",\"data_offsets\":[0,8.0]"), 8, "Expected integer, got real"},
-    {"offset 0.5", A(F32_2 ",\"data_offsets\":[0.5,8]"), 8, "Expected integer, got real"},
-    {"offset 2^64", A(F32_2 ",\"data_offsets\":[0,18446744073709551616]"), 8, "too big integer"},
-    {"negative begin", "{\"a\":" OF("F32", "2", -8, 0) "}", 8, "[-8, 0] are not a range"},
-    {"negative end", "{\"a\":" OF("F32", "2", 0, -8) "}", 8, "[0, -8] are not a range"},
-    {"both negative", "{\"a\":" OF("F32", "2", -16, -8) "}", 8, "[-16, -8] are not a range"},
-    {"begin after end", "{\"a\":" OF("F32", "2", 8, 0) "}", 8, "[8, 0] are not a range"},
-    {"end after the file's", "{\"a\":" OF("F32", "2", 0, 8) "}", 7, "its data end at 8 of 7"},
-    {"far end", "{\"a\":" OF("F32", "2", 9223372036854775799, 9223372036854775807) "}", 8,
-     "its data end at"},
-    {"empty tensor after the end", "{\"a\":" OF("F32", "0", 1, 1) "}", 0, "its data end at 1 of 0"},
-
-    {"first offset is not 0", "{\"a\":" OF("U8", "2", 1, 3) "}", 3,
-     "tensor \"a\": the 1 byte(s) before its data belong to no tensor"},
-    {"hole", "{\"a\":" OF("U8", "2", 0, 2) ",\"b\":" OF("U8", "2", 3, 5) "}", 5,
-     "tensor \"b\": the 1 byte(s) before its data"},
-    {"overlap", "{\"b\":" OF("U8", "2", 1, 3) ",\"a\":" OF("U8", "2", 0, 2) "}", 3,
-     "tensor \"b\": its data overlap those of \"a\""},
-    {"alias", "{\"b\":" OF("U8", "2", 0, 2) ",\"a\":" OF("U8", "2", 0, 2) "}", 2,
-     "tensor \"b\": its data overlap those of \"a\""},
-    {"tensor inside another", "{\"a\":" OF("U8", "4", 0, 4) ",\"b\":" OF("U8", "2", 1, 3) "}", 4,
-     "tensor \"b\": its data overlap those of \"a\""},
-    {"empty tensor inside another", "{\"a\":" OF("U8", "4", 0, 4) ",\"b\":" OF("U8", "0", 2, 2) "}",
-     4, "tensor \"b\": its data overlap those of \"a\""},
-    {"empty tensor after a hole", "{\"a\":" OF("U8", "0", 4, 4) "}", 4,
-     "the 4 byte(s) before its data"},
-    {"trailing bytes", "{\"a\":" OF("U8", "4", 0, 4) "}", 5,
-     "the last 1 byte(s) belong to no tensor"},
-    {"nothing but bytes", "{}", 3, "the last 3 byte(s) belong to no tensor"},
-    {"only the second is wrong", "{\"a\":" OF("U8", "4", 0, 4) ",\"b\":" OF("U9", "4", 4, 8) "}", 8,
-     "tensor \"b\": this reader does not know its dtype \"U9\""},
-};
-
-static void test_hostile_headers(void **state) {
-    (void)state;
-    for (size_t i = 0; i < COUNT(hostile_headers); i++) {
-        Bytes bytes = make_file(hostile_headers[i].header, hostile_headers[i].data);
-        assert_refused(hostile_headers[i].what, bytes, hostile_headers[i].words);
-        free(bytes.bytes);
-    }
+static void a_header_is_refused(void **state) {
+    const char *const *its = *state;
+    Bytes bytes = make_file(its[2], (size_t)atoi(its[1]));
+    assert_refused(its[0], bytes, its[3]);
+    free(bytes.bytes);
 }
 
 static void test_hostile_lengths(void **state) {
@@ -292,12 +150,6 @@ static void test_messages_stay_one_line(void **state) {
 
 /* ---- what is legal ---- */
 
-#if SIZE_MAX > UINT32_MAX
-#define LARGEST_SIZE "9223372036854775807"
-#else
-#define LARGEST_SIZE "4294967295"
-#endif
-
 /* Letters stay, also those whose UTF-8 begins as a control character's does. */
 static void test_control_characters_alone_are_blanked(void **state) {
     (void)state;
@@ -306,41 +158,28 @@ static void test_control_characters_alone_are_blanked(void **state) {
     assert_string_equal(text, "a??z? ????\xc2\xa0\xc3\x85\xc2");
 }
 
-static void test_legal_headers(void **state) {
+static void assert_legal(const char *header, size_t data_size, size_t count) {
+    Bytes bytes = make_file(header, data_size);
+    SafeTensors file = parse(bytes);
+    assert_int_equal(file.count, count);
+    for (size_t t = 0; t < file.count; t++)
+        assert_ptr_equal(safetensors_find(&file, file.tensors[t].name), &file.tensors[t]);
+    safetensors_close(&file);
+    free(bytes.bytes);
+}
+
+static void a_header_is_legal(void **state) {
+    const char *const *its = *state;
+    assert_legal(its[3], (size_t)atoi(its[1]), (size_t)atoi(its[2]));
+}
+
+static void test_a_huge_tensor_of_nothing_is_legal(void **state) {
     (void)state;
-    static const struct {
-        const char *what, *header;
-        size_t data, count;
-    } cases[] = {
-        {"nothing", "{}", 0, 0},
-        {"nothing, padded", "{}     \n\t ", 0, 0},
-        {"only metadata", "{\"__metadata__\":{\"a\":\"\"}}", 0, 0},
-        {"empty metadata", "{\"__metadata__\":{}}", 0, 0},
-        {"scalar", "{\"a\":" OF("F64", "", 0, 8) "}", 8, 1},
-        {"zero-sized", "{\"a\":" OF("F64", "3,0,5", 0, 0) "}", 0, 1},
-        {"zero-sized and huge", "{\"a\":" OF("U8", "0," LARGEST_SIZE, 0, 0) "}", 0, 1},
-        {"rank 8", "{\"a\":" OF("U8", "1,1,1,1,1,1,1,2", 0, 2) "}", 2, 1},
-        {"empty name", "{\"\":" OF("U8", "2", 0, 2) "}", 2, 1},
-        {"fields in another order", A("\"data_offsets\":[0,8],\"shape\":[2],\"dtype\":\"F32\""), 8,
-         1},
-        {"metadata at the end", "{\"a\":" OF("U8", "2", 0, 2) ",\"__metadata__\":{\"a\":\"b\"}}", 2,
-         1},
-        {"empty tensors that share an offset",
-         "{\"z\":" OF("U8", "2", 0, 2) ",\"y\":" OF("F32", "0", 0, 0) ",\"x\":" OF(
-             "F64", "0", 0, 0) ",\"w\":" OF("U8", "1", 2, 3) ",\"v\":" OF("U8", "0", 2,
-                                                                          2) ",\"u\":" OF("U8", "0",
-                                                                                          3, 3) "}",
-         3, 6},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        Bytes bytes = make_file(cases[i].header, cases[i].data);
-        SafeTensors file = parse(bytes);
-        assert_int_equal(file.count, cases[i].count);
-        for (size_t t = 0; t < file.count; t++)
-            assert_ptr_equal(safetensors_find(&file, file.tensors[t].name), &file.tensors[t]);
-        safetensors_close(&file);
-        free(bytes.bytes);
-    }
+#if SIZE_MAX > UINT32_MAX
+    assert_legal("{\"a\":" OF("U8", "0,9223372036854775807", 0, 0) "}", 0, 1);
+#else
+    assert_legal("{\"a\":" OF("U8", "0,4294967295", 0, 0) "}", 0, 1);
+#endif
 }
 
 static void test_tensors_and_metadata_are_found(void **state) {
@@ -807,13 +646,12 @@ static void test_output_paths_that_cannot_be(void **state) {
 int main(void) {
 #define ON_DISK(test) cmocka_unit_test_setup_teardown(test, enter, leave)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hostile_headers),
         cmocka_unit_test(test_hostile_lengths),
         cmocka_unit_test(test_every_truncation_is_refused),
         cmocka_unit_test(test_deep_nesting_is_refused),
         cmocka_unit_test(test_messages_stay_one_line),
         cmocka_unit_test(test_control_characters_alone_are_blanked),
-        cmocka_unit_test(test_legal_headers),
+        cmocka_unit_test(test_a_huge_tensor_of_nothing_is_legal),
         cmocka_unit_test(test_tensors_and_metadata_are_found),
         cmocka_unit_test(test_unaligned_data),
         cmocka_unit_test(test_ten_times_the_tensors_take_ten_times_as_long),
@@ -829,5 +667,7 @@ int main(void) {
         ON_DISK(test_another_files_bytes_are_not_ours_to_miss),
         ON_DISK(test_output_paths_that_cannot_be),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static const Check checks[] = {CHECK(a_header_is_refused), CHECK(a_header_is_legal)};
+    return run_with_cases("formats/safetensors", COUNT(tests), tests, COUNT(checks), checks, NULL,
+                          NULL);
 }
