@@ -7,17 +7,10 @@
 #define PROGRAM "'" BUILD "/inspect'"
 #include "tests/checkpoints.h"
 #include "tests/llama2c.h"
+#include "tests/refused.h"
 
-#include <errno.h>
 #include <math.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -29,29 +22,6 @@ static void assert_one_line(const char *what, int status, const char *words) {
     if (!strstr(said, words)) fail_msg("%s: \"%s\" is not in:\n%s", what, words, said);
 }
 
-/* Runs something that has to fail() in a child; what it says is in `said`, and its exit status is
- * returned. */
-static int run_child(void work(void)) {
-    int ends[2], status;
-    assert_int_equal(pipe(ends), 0);
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        for (int s = 0; s < 5; s++) /* a crash ends the child: cmocka's handlers would go on with
-                                       the next test in it */
-            signal((const int[]){SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}[s], SIG_DFL);
-        work();
-        _exit(0);
-    }
-    close(ends[1]);
-    ssize_t length = read(ends[0], said, sizeof said - 1);
-    said[length > 0 ? length : 0] = '\0';
-    close(ends[0]);
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /* The keys' bytes are 2^64: no size_t holds them, and what is left of the product is 0. */
 static void ask_for_the_largest_cache(void) {
     Model model = {
@@ -61,7 +31,7 @@ static void ask_for_the_largest_cache(void) {
 
 static void a_cache_that_no_machine_holds_is_refused(void **state) {
     (void)state;
-    assert_one_line("the largest cache", run_child(ask_for_the_largest_cache), "out of memory");
+    assert_refused(ask_for_the_largest_cache, "out of memory");
 }
 
 static void shorten_a_mapped_bin(void) {
@@ -75,8 +45,7 @@ static void a_bin_that_shrinks_is_named(void **state) {
     size_t size;
     char *bytes = file_read(AT("%s/interleaved.bin", folder), &size);
     write_file(AT("%s/short.bin", folder), bytes, size);
-    assert_one_line("a short .bin", run_child(shorten_a_mapped_bin),
-                    "short.bin: its bytes are gone");
+    assert_refused(shorten_a_mapped_bin, "short.bin: its bytes are gone");
     free(bytes);
 }
 
@@ -390,7 +359,7 @@ static void folders_around_a_model_are_named(void **state) {
 static void tensors_of_other_names_get_one_line(void **state) {
     (void)state;
     Weights weights = open_weights("llama1");
-    char (*names)[96] = xmalloc(weights.count * sizeof *names);
+    char(*names)[96] = xmalloc(weights.count * sizeof *names);
     for (size_t i = 0; i < weights.count; i++) {
         snprintf(names[i], sizeof *names, "language_model.%s", weights.tensors[i].name);
         weights.tensors[i].name = names[i];
@@ -486,7 +455,7 @@ static double time_to_refuse(int layers, size_t strange) {
     Weights weights = open_weights("llama1");
     size_t count = 0, most = strange + weights.count * (size_t)layers;
     Tensor *tensors = xmalloc(most * sizeof *tensors);
-    char (*names)[64] = xmalloc(most * sizeof *names);
+    char(*names)[64] = xmalloc(most * sizeof *names);
     for (size_t i = 0; i < strange; i++, count++) {
         snprintf(names[count], sizeof *names, "strange.%zu", i);
         tensors[count] =

@@ -42,27 +42,14 @@ static void every_spelling_is_the_option(void **state) {
     assert_string_equal(stops[1], "b");
 }
 
+static const char *const *child_words;
+static void parse_in_child(void) { parse(child_words); }
+
 /* What a program that ends with this status writes to stdout or stderr. */
 static const char *said_by(const char *const words[], int stream, int expected_status) {
     static char text[2000];
-    int ends[2], status;
-    assert_int_equal(pipe(ends), 0);
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], stream);
-        close(ends[0]);
-        close(ends[1]);
-        parse(words);
-        exit(0);
-    }
-    close(ends[1]);
-    size_t length = 0;
-    for (ssize_t got; (got = read(ends[0], text + length, sizeof text - 1 - length)) > 0;)
-        length += (size_t)got;
-    text[length] = '\0';
-    close(ends[0]);
-    waitpid(child, &status, 0);
+    child_words = words;
+    int status = run_in_child(parse_in_child, stream, text);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), expected_status);
     return text;

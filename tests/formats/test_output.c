@@ -5,7 +5,6 @@
 #include "tests/program.h"
 #include "tests/refused.h"
 
-#include <signal.h>
 #include <sys/stat.h>
 
 /* What a file of the folder holds; "" if there is none. */
@@ -33,18 +32,6 @@ static void write_whole(const char *name, const char *words) {
     output_close(&output);
 }
 
-/* A child that does it, until it ends or is killed; returns waitpid's status. */
-static int in_a_child(void (*action)(void)) {
-    int status;
-    pid_t child = fork();
-    if (child == 0) {
-        action();
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return status;
-}
-
 static void write_half_and_be_killed(void) {
     Output output = output_open(AT("%s/file", folder));
     fputs("half of", output.file);
@@ -55,7 +42,8 @@ static void write_half_and_be_killed(void) {
 static void test_who_is_killed_leaves_the_old_file(void **state) {
     (void)state;
     write_whole("file", "the old one");
-    assert_int_equal(WTERMSIG(in_a_child(write_half_and_be_killed)), SIGKILL);
+    assert_int_equal(
+        WTERMSIG(run_in_child(write_half_and_be_killed, STDERR_FILENO, (char[2000]){0})), SIGKILL);
     assert_string_equal(holds("file"), "the old one");
     assert_int_equal(files_in_folder(), 2); /* what nobody could remove any more has another name */
     write_whole("file", "the new one");

@@ -6,17 +6,15 @@
 #include "common/safetensors.h"
 #include "common/timer.h"
 #include "tests/cases.h"
+#include "tests/refused.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -38,7 +36,7 @@ static Bytes make_file(const char *header, size_t data_size) {
     return file;
 }
 
-static void assert_refused(const char *what, Bytes bytes, const char *words) {
+static void assert_header_refused(const char *what, Bytes bytes, const char *words) {
     SafeTensors file;
     char error[SAFETENSORS_ERROR] = "";
     if (safetensors_parse(&file, "x.safetensors", bytes.bytes, bytes.size, error))
@@ -65,7 +63,7 @@ static SafeTensors parse(Bytes bytes) {
 static void a_header_is_refused(void **state) {
     const char *const *its = *state;
     Bytes bytes = make_file(its[2], (size_t)atoi(its[1]));
-    assert_refused(its[0], bytes, its[3]);
+    assert_header_refused(its[0], bytes, its[3]);
     free(bytes.bytes);
 }
 
@@ -87,7 +85,7 @@ static void test_hostile_lengths(void **state) {
     for (size_t i = 0; i < COUNT(cases); i++) {
         Bytes bytes = make_file("{}", 0);
         memcpy(bytes.bytes, &cases[i].length, 8);
-        assert_refused(cases[i].what, bytes, cases[i].words);
+        assert_header_refused(cases[i].what, bytes, cases[i].words);
         free(bytes.bytes);
     }
 }
@@ -101,8 +99,8 @@ static void test_every_truncation_is_refused(void **state) {
     for (size_t size = 0; size < whole.size; size++) {
         Bytes part = {malloc(size), size};
         memcpy(part.bytes, whole.bytes, size);
-        assert_refused("a part of a file", part,
-                       size < 8 ? "fetch the file again" : "fetch it again");
+        assert_header_refused("a part of a file", part,
+                              size < 8 ? "fetch the file again" : "fetch it again");
         free(part.bytes);
     }
     free(whole.bytes);
@@ -116,7 +114,7 @@ static void test_deep_nesting_is_refused(void **state) {
     memset(header + 5, '[', DEPTH);
     header[5 + DEPTH] = '\0';
     Bytes bytes = make_file(header, 0);
-    assert_refused("deep nesting", bytes, "maximum parsing depth reached");
+    assert_header_refused("deep nesting", bytes, "maximum parsing depth reached");
     free(bytes.bytes);
     free(header);
 }
@@ -433,42 +431,6 @@ static void test_saved_files_have_the_usual_mode(void **state) {
 
 /* ---- programs that fail while they write ---- */
 
-/* Runs the action in a process of its own, where fail() may end it; returns its wait status and its
- * message.
- */
-static int run(void (*action)(void), char message[static 1000]) {
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        action();
-        _exit(0);
-    }
-    close(ends[1]);
-    size_t length = 0;
-    for (ssize_t got; (got = read(ends[0], message + length, 999 - length)) > 0;)
-        length += (size_t)got;
-    message[length] = '\0';
-    close(ends[0]);
-    int status = 0;
-    waitpid(child, &status, 0);
-    return status;
-}
-
-static void assert_fails(void (*action)(void), const char *words) {
-    char message[1000];
-    int status = run(action, message);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 1)
-        fail_msg("wait status %x, and \"%s\"", status, message);
-    if (!strstr(message, words)) fail_msg("\"%s\" does not say \"%s\"", message, words);
-    if (strncmp(message, "error: ", 7) != 0)
-        fail_msg("\"%s\" does not start with \"error: \"", message);
-}
-
 static float large[1 << 16];
 static const Tensor large_tensor = {
     .name = "t", .dtype = F32, .rank = 1, .shape = {1 << 16}, .data = large};
@@ -526,11 +488,11 @@ static void test_a_failing_write_leaves_the_old_file(void **state) {
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         write_text("file", "the old one");
-        assert_fails(cases[i].action, cases[i].words);
+        assert_refused(cases[i].action, cases[i].words);
         assert_text("file", "the old one");
         assert_int_equal(empty_directory(), 1);
 
-        assert_fails(cases[i].action, cases[i].words);
+        assert_refused(cases[i].action, cases[i].words);
         assert_int_equal(empty_directory(), 0);
     }
 }
@@ -544,10 +506,10 @@ static void open_and_die(void) {
 
 static void test_a_forked_child_leaves_its_parents_files(void **state) {
     (void)state;
-    char message[1000];
+    char message[2000];
     Output output = output_open(in_directory("file"));
-    assert_int_equal(WTERMSIG(run(die, message)), SIGTERM);
-    assert_int_equal(WTERMSIG(run(open_and_die, message)), SIGTERM);
+    assert_int_equal(WTERMSIG(run_in_child(die, STDERR_FILENO, message)), SIGTERM);
+    assert_int_equal(WTERMSIG(run_in_child(open_and_die, STDERR_FILENO, message)), SIGTERM);
     output_close(&output);
     assert_text("file", "");
     assert_int_equal(empty_directory(), 1);
@@ -566,11 +528,11 @@ static void be_killed(void) {
 static void test_a_signal_leaves_the_old_file(void **state) {
     (void)state;
     int signals[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM};
-    char message[1000];
+    char message[2000];
     for (size_t i = 0; i < COUNT(signals); i++) {
         deadly_signal = signals[i];
         write_text("file", "the old one");
-        int status = run(be_killed, message);
+        int status = run_in_child(be_killed, STDERR_FILENO, message);
         assert_true(WIFSIGNALED(status));
         assert_int_equal(WTERMSIG(status), signals[i]);
         assert_text("file", "the old one");
@@ -592,8 +554,8 @@ static void an_ignored_signal(void) {
 
 static void test_an_ignored_signal_changes_nothing(void **state) {
     (void)state;
-    char message[1000];
-    assert_int_equal(run(an_ignored_signal, message), 0);
+    char message[2000];
+    assert_int_equal(run_in_child(an_ignored_signal, STDERR_FILENO, message), 0);
     assert_text("file", "part and whole");
 }
 
@@ -616,8 +578,8 @@ static void another_file_is_shortened(void) {
 
 static void test_another_files_bytes_are_not_ours_to_miss(void **state) {
     (void)state;
-    char message[1000];
-    int status = run(another_file_is_shortened, message);
+    char message[2000];
+    int status = run_in_child(another_file_is_shortened, STDERR_FILENO, message);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 7);
     assert_string_equal(message, "");
@@ -636,10 +598,10 @@ static void open_too_many(void) {
 
 static void test_output_paths_that_cannot_be(void **state) {
     (void)state;
-    assert_fails(open_a_directory, "it is a directory");
-    assert_fails(open_in_no_directory, "(make its directory first)");
-    assert_fails(open_a_device, "it is not a regular file");
-    assert_fails(open_too_many, "output files are open already");
+    assert_refused(open_a_directory, "it is a directory");
+    assert_refused(open_in_no_directory, "(make its directory first)");
+    assert_refused(open_a_device, "it is not a regular file");
+    assert_refused(open_too_many, "output files are open already");
     assert_int_equal(empty_directory(), 0);
 }
 
