@@ -4,6 +4,8 @@
 #ifndef TESTS_PROGRAM_H
 #define TESTS_PROGRAM_H
 
+#include "common/file.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,6 +59,33 @@ static inline int make_folder(void **state) {
 static inline int remove_folder(void **state) {
     (void)state;
     return system(AT("rm -rf %s", folder));
+}
+
+/* Writes a file of the folder. */
+static inline void write_bytes(const char *name, size_t count, const void *bytes) {
+    FILE *file = fopen(AT("%s/%s", folder, name), "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+static inline void write_text(const char *name, const char *words) {
+    write_bytes(name, strlen(words), words);
+}
+
+/* Writes a file of the folder: another file with `from` replaced by `to` once. */
+static inline void write_replaced(const char *name, const char *source, const char *from,
+                                  const char *to) {
+    size_t size, length = strlen(from);
+    char *bytes = file_read(source, &size), *found = memmem(bytes, size, from, length);
+    if (!found) fail_msg("%s is not in %s", from, source);
+    size_t before = (size_t)(found - bytes), after = size - before - length;
+    char *changed = malloc(size + strlen(to) + 1);
+    memcpy(changed, bytes, before);
+    memcpy(stpcpy(changed + before, to), found + length, after);
+    write_bytes(name, before + strlen(to) + after, changed);
+    free(changed);
+    free(bytes);
 }
 
 #ifndef PROGRAM

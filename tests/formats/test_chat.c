@@ -168,13 +168,6 @@ static void their_tokens_are_transformers(void **state) {
 
 /* ------------------------------------------------------------------ whose template it is */
 
-static void write_text(const char *name, const char *content) {
-    FILE *file = fopen(AT("%s/%s", folder, name), "w");
-    assert_non_null(file);
-    fputs(content, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 static const Message hello[] = {{"user", " Hello! "}, {"assistant", "Hi."}, {"user", "Who?"}};
 
 static const Config plain = {.rope = {.rope_type = ROPE_DEFAULT}};

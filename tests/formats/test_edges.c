@@ -8,12 +8,6 @@
 
 enum { MOST_PIECE = 8000 }; /* bytes of a token's name: chapters/10_tokenizer/vocabulary.h */
 
-static void write_bytes(const char *name, size_t count, const void *bytes) {
-    FILE *file = fopen(AT("%s/%s", folder, name), "wb");
-    assert_int_equal(fwrite(bytes, 1, count, file), count);
-    fclose(file);
-}
-
 /* ------------------------------------------------------------------ llama2.c's two files */
 
 /* A model of zeros, of width 4, with 8 hidden, 1 layer, 2 heads, 1 key/value head, V tokens and 16

@@ -6,7 +6,6 @@
 #include "14_engine/tokenizers/tokenizer_any.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "common/output.h"
 #include "common/random.h"
 #include "common/timer.h"
 #define PROGRAM "'" BUILD "/tokenize'"
@@ -514,23 +513,12 @@ static void a_text_goes_on_after_a_special_token(void **state) {
 
 /* ------------------------------------------------------------------ the same, said otherwise */
 
-/* A committed file with `from` replaced by `to`. */
-static void write_changed(const char *path, const char *name, const char *from, const char *to) {
-    size_t size, length = strlen(from);
-    char *bytes = file_read(GOLDEN(name), &size), *found = memmem(bytes, size, from, length);
-    if (!found) fail_msg("%s is not in %s", from, name);
-    Output output = output_open(path);
-    fwrite(bytes, 1, (size_t)(found - bytes), output.file), fputs(to, output.file);
-    fwrite(found + length, 1, size - (size_t)(found - bytes) - length, output.file);
-    output_close(&output), free(bytes);
-}
-
 /* Steps that do nothing, or a pattern that finds the same: then no Llama's own way is taken, and
  * every text still has the same ids, and they the same text. */
 static void what_changes_nothing_gives_the_same_ids(void **state) {
     const char *const *its = *state, *name = its[2];
     assert_int_equal(system(AT("mkdir -p %s/otherwise", folder)), 0);
-    write_changed(AT("%s/otherwise/tokenizer.json", folder), name, its[0], its[1]);
+    write_replaced("otherwise/tokenizer.json", GOLDEN(name), its[0], its[1]);
     Tokenizer *ours = tokenizer_open_any(GOLDEN(name)),
               *other = tokenizer_open_any(AT("%s/otherwise", folder));
     const json_t *texts = json_object_get(expected, "texts");
@@ -552,26 +540,18 @@ static void what_changes_nothing_gives_the_same_ids(void **state) {
 
 /* ------------------------------------------------------------------ where a text begins */
 
-static void write_bytes(const char *path, size_t length, const char *bytes) {
-    Output output = output_open(path);
-    fwrite(bytes, 1, length, output.file);
-    output_close(&output);
-}
-
 /* A committed tokenizer's file in a folder of its own, begins. Up to an empty one, each further
  * text is the name of a file beside it, and what that holds; or its post_processor. */
 static void write_beside(const char *name, const char *const *beside) {
     assert_int_equal(system(AT("rm -rf %s/begins; mkdir %s/begins", folder, folder)), 0);
-    const char *path = AT("%s/begins/%s", folder, strchr(name, '/') + 1);
-    write_changed(path, name, "", "");
+    const char *copy = AT("begins/%s", strchr(name, '/') + 1);
+    write_replaced(copy, GOLDEN(name), "", "");
     for (; **beside; beside++) {
         const char *content = strchr(*beside, ' ') + 1;
         if (strncmp(*beside, "post_processor ", 15) == 0)
-            write_changed(path, name, "\"post_processor\":null",
-                          AT("\"post_processor\":%s", content));
-        else
-            write_bytes(AT("%s/begins/%.*s", folder, (int)(content - 1 - *beside), *beside),
-                        strlen(content), content);
+            write_replaced(copy, GOLDEN(name), "\"post_processor\":null",
+                           AT("\"post_processor\":%s", content));
+        else write_text(AT("begins/%.*s", (int)(content - 1 - *beside), *beside), content);
     }
 }
 
@@ -600,8 +580,8 @@ static void a_text_begins_with_another_name(void **state) {
          "\"<S>\"}},{\"Sequence\":{\"id\":\"A\"}}],\"special_tokens\":{\"<S>\":{\"ids\":[1]}}}}"}};
     for (size_t i = 0; i < COUNT(says); i++) {
         assert_int_equal(system(AT("rm -f %s/begins/*", folder)), 0);
-        write_bytes(AT("%s/begins/tokenizer.model", folder), size, model);
-        write_bytes(AT("%s/begins/%s", folder, says[i][0]), strlen(says[i][1]), says[i][1]);
+        write_bytes("begins/tokenizer.model", size, model);
+        write_text(AT("begins/%s", says[i][0]), says[i][1]);
         Tokenizer *t = tokenizer_open_any(AT("%s/begins/tokenizer.model", folder));
         assert_true(tokenizer_bos(t) == 1 && tokenizer_adds_bos(t));
         tokenizer_close(t);
@@ -734,7 +714,7 @@ static void assert_bad_refused(const char *words) {
 }
 
 static void assert_bytes_refused(const char *words, size_t length, const char *bytes) {
-    write_bytes(AT("%s/bad", folder), length, bytes);
+    write_bytes("bad", length, bytes);
     assert_bad_refused(words);
 }
 
@@ -749,14 +729,13 @@ static void an_added_token_that_cannot_be_is_refused(void **state) {
 
 static void another_tokenizer_is_named(void **state) {
     const char *const *its = *state;
-    write_changed(AT("%s/bad", folder), its[2], its[0], its[1]);
+    write_replaced("bad", GOLDEN(its[2]), its[0], its[1]);
     assert_bad_refused(its[3]);
 }
 
 static void a_pattern_that_is_not_understood_is_named(void **state) {
     const char *const *its = *state;
-    write_changed(AT("%s/bad", folder), "byte_level/tokenizer.json", "(?i:'s",
-                  AT("%s(?i:'s", its[0]));
+    write_replaced("bad", GOLDEN("byte_level/tokenizer.json"), "(?i:'s", AT("%s(?i:'s", its[0]));
     assert_bad_refused(its[1]);
 }
 
@@ -765,8 +744,8 @@ static void a_text_does_not_grow_without_end(void **state) {
     (void)state;
 #define SIXTEEN_OF_ONE                                                                             \
     "{\"type\":\"Replace\",\"pattern\":{\"String\":\"x\"},\"content\":\"xxxxxxxxxxxxxxxx\"},"
-    write_changed(AT("%s/bad", folder), "prepend/tokenizer.json", "\"normalizers\":[",
-                  "\"normalizers\":[" SIXTEEN_OF_ONE SIXTEEN_OF_ONE SIXTEEN_OF_ONE SIXTEEN_OF_ONE);
+    write_replaced("bad", GOLDEN("prepend/tokenizer.json"), "\"normalizers\":[",
+                   "\"normalizers\":[" SIXTEEN_OF_ONE SIXTEEN_OF_ONE SIXTEEN_OF_ONE SIXTEEN_OF_ONE);
     assert_bad_refused("no model's does that");
 }
 

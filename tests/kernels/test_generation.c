@@ -489,15 +489,6 @@ static void what_has_no_text_shows_none(void **state) {
 
 /* ------------------------------------------------------------------ llama */
 
-static void write_text(const char *name, const char *text) {
-    char path[PATH];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 /* A copy of the stories' model in our folder, with these bits, of bfloat16, in each number of one
  * tensor. */
 static void copy_model(const char *name, const char *spoilt, uint16_t bits) {

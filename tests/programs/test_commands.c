@@ -8,16 +8,6 @@
 #define GOLDEN ROOT "/tests/golden/"
 #define STORIES ROOT "/common/stories/model"
 
-static void write_bytes(const char *name, size_t count, const void *bytes) {
-    FILE *file = fopen(AT("%s/%s", folder, name), "wb");
-    assert_int_equal(fwrite(bytes, 1, count, file), count);
-    fclose(file);
-}
-
-static void write_text(const char *name, const char *words) {
-    write_bytes(name, strlen(words), words);
-}
-
 /* ------------------------------------------------------------------ a dump of a model's stages */
 
 /* The dump of a golden model, with one tensor of it changed, or none where it has no name; its
@@ -126,16 +116,9 @@ static void a_dump_may_be_of_16_bits(void **state) {
 
 /* A tokenizer.json in a folder of its own, "begins", with this for its post_processor. */
 static void write_beginning(const char *post_processor) {
-    static char json[1 << 20];
-    static const char none[] = "\"post_processor\":null";
-    FILE *file = fopen(GOLDEN "tokenizers/prepend/tokenizer.json", "rb");
-    size_t size = fread(json, 1, sizeof json - 1, file), processor = strlen(post_processor);
-    fclose(file);
-    char *at = memmem(json, size, none, sizeof none - 1);
-    memmove(at + processor, at + sizeof none - 1, size - (size_t)(at + sizeof none - 1 - json));
-    memcpy(at, post_processor, processor);
     assert_int_equal(run("rm -rf begins; mkdir begins"), 0);
-    write_bytes("begins/tokenizer.json", size + processor - (sizeof none - 1), json);
+    write_replaced("begins/tokenizer.json", GOLDEN "tokenizers/prepend/tokenizer.json",
+                   "\"post_processor\":null", post_processor);
 }
 
 #define TEMPLATE(single, ids)                                                                      \

@@ -12,14 +12,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void write_text(const char *name, const char *text) {
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    Output output = output_open(path);
-    fputs(text, output.file);
-    output_close(&output);
-}
-
 /* ------------------------------------------------------------------ every program */
 
 static void every_program_helps_and_refuses(void **state) {

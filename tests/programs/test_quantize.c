@@ -154,13 +154,7 @@ static void assert_error(int status, const char *words) {
 
 /* The tokenizer.json of a folder, with a change, in this test's. */
 static void write_json(const char *path, const char *from, const char *to) {
-    size_t size;
-    char *bytes = file_read(AT("%s/tokenizer.json", path), &size), *found = strstr(bytes, from);
-    assert_non_null(found);
-    Output output = output_open(AT("%s/tokenizer.json", folder));
-    fprintf(output.file, "%.*s%s%s", (int)(found - bytes), bytes, to, found + strlen(from));
-    output_close(&output);
-    free(bytes);
+    write_replaced("tokenizer.json", AT("%s/tokenizer.json", path), from, to);
 }
 
 #define OWN                                                                                        \

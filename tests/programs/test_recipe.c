@@ -25,13 +25,6 @@
 
 static bool exists(const char *name) { return access(AT("%s/%s", folder, name), F_OK) == 0; }
 
-static void write_text(const char *name, const char *words) {
-    FILE *file = fopen(AT("%s/%s", folder, name), "wb");
-    assert_non_null(file);
-    fputs(words, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void write_tiny(const char *name, const char *more) {
     write_text(name, AT("{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 8, "
                         "\"intermediate_size\": 8, \"num_hidden_layers\": 1, "

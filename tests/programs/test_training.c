@@ -41,12 +41,6 @@ static float counts[2048]; /* of the sequences that are read here; most tests do
 
 static bool exists(const char *name) { return access(AT("%s/%s", folder, name), F_OK) == 0; }
 
-static void write_text(const char *name, const char *words) {
-    FILE *file = fopen(AT("%s/%s", folder, name), "wb");
-    fputs(words, file);
-    fclose(file);
-}
-
 /* Documents of these lengths, a 0 behind the last; the tokens count on from 0. */
 static void write_tokens(const char *name, const int lengths[]) {
     int64_t begins[64];
