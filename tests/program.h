@@ -52,8 +52,8 @@ static char folder[] = "/tmp/llama-test-XXXXXX";
 static inline int make_folder(void **state) {
     (void)state;
     if (!mkdtemp(folder)) return -1;
-    return setenv("OMPI_MCA_orte_tmpdir_base", folder,
-                  1); /* two mpiruns that begin at once quarrel about one folder */
+    /* ROOT is for commands; two mpiruns that begin at once quarrel about one folder. */
+    return setenv("ROOT", ROOT, 1) || setenv("OMPI_MCA_orte_tmpdir_base", folder, 1);
 }
 
 static inline int remove_folder(void **state) {
@@ -124,6 +124,20 @@ static inline void assert_misuse(int status) {
     const char *usage = strstr(said, "\nusage: ");
     if (!usage || usage != strchr(said, '\n') || strchr(usage + 1, '\n') != said + strlen(said) - 1)
         fail_msg("not an error and a usage line:\n%s", said);
+}
+
+/* Checks of cases, which are what stands behind PROGRAM, and what is said (tests/cases.h). */
+static inline void a_request_is_refused(void **state) {
+    const char *const *its = *state;
+    assert_int_equal(run("%s", its[0]), 1);
+    assert_one_clear_line();
+    assert_said(its[1]);
+}
+
+static inline void a_misuse_is_refused(void **state) {
+    const char *const *its = *state;
+    assert_misuse(run("%s", its[0]));
+    assert_said(its[1]);
 }
 
 #endif

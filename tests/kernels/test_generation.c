@@ -13,6 +13,7 @@
 #include "common/sentence.h"
 #include "common/timer.h"
 #define PROGRAM "'" BUILD "/llama'"
+#include "tests/cases.h"
 #include "tests/program.h"
 
 #include <math.h>
@@ -518,8 +519,7 @@ static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
     assert_int_equal(run("--temperature 0 --prompt 'Once upon' --max-tokens 9 --quiet"), 0);
     char told[sizeof said];
     strcpy(told, said);
-    FILE *file = fopen(AT("%s/padded/added_tokens.json", folder), "w");
-    assert_true(file && fputs("{\"<pad>\": 1024}", file) >= 0 && fclose(file) == 0);
+    write_text("padded/added_tokens.json", "{\"<pad>\": 1024}");
     assert_int_equal(
         run("--model padded --temperature 0 --prompt 'Once upon' --max-tokens 9 --quiet"), 0);
     assert_string_equal(said, told);
@@ -611,16 +611,6 @@ static void tokens_go_in_and_out(void **state) {
         run("--token-ids \"$(echo %s | tr , ' ')\" --temperature 0 --max-tokens 20 --quiet", in),
         0);
     assert_string_equal(said, out);
-    static const char *const bad[][2] = {{"1,,2", "--token-ids: \",2\" is no token"},
-                                         {"''", "--token-ids: \"\" is no token"},
-                                         {"1,x", "is no token"},
-                                         {"99999", "token 99999 is not in the vocabulary"},
-                                         {"-1", "token -1 is not in the vocabulary"}};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(run("--token-ids %s --max-tokens 3", bad[i][0]), 1);
-        assert_said(bad[i][1]);
-        assert_one_clear_line();
-    }
 }
 
 /* Their sum over a text is its perplexity; the most probable stand in their order. */
@@ -792,28 +782,13 @@ static void a_model_that_shrinks_is_named(void **state) {
     assert_said("shrinking/model.safetensors: its bytes are gone");
 }
 
-static void texts_come_through_pipes_and_tokenizers_do_not(void **state) {
+static void texts_come_through_pipes(void **state) {
     (void)state;
     write_text("text", "Once upon a time");
     assert_int_equal(run("--perplexity /dev/stdin <text"), 0);
     assert_said("perplexity ");
     assert_int_equal(run("--perplexity told & echo 'Once upon a time' >told; wait $!"), 0);
     assert_said("perplexity ");
-    static const char *const bad[][2] = {
-        {"--tokenizer pipe", "pipe: it is not a regular file"},
-        {"--tokenizer /dev/zero", "/dev/zero: it is not a regular file"},
-        {"--tokenizer /dev/stdin </dev/zero", "/dev/stdin: it is not a regular file"},
-        {"--tokenizer -", "-: cannot open it"},
-        {"--perplexity /dev/zero", "/dev/zero: it has more than "},
-        {"--perplexity /", "/: Is a directory"},
-        {"--prompt - <&-", "standard input: "},
-        {"--chat <&-", "standard input: "},
-        {"--chat </", "standard input: "}};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        if (run("%s", bad[i][0]) != 1) fail_msg("%s is accepted: %s", bad[i][0], said);
-        assert_said(bad[i][1]);
-        assert_one_clear_line();
-    }
 }
 
 /* generation_config.json, over what llama would do by itself, and under what it is asked for. */
@@ -865,21 +840,6 @@ static void llama_follows_the_models_defaults(void **state) {
     assert_null(strchr(said, '.'));
     free(full_stop);
 
-    static const char *const bad[][2] = {
-        {"{\"top_p\": 2}", "top_p must be a number from 0 to 1"},
-        {"{\"temperature\": \"hot\"}", "temperature must be"},
-        {"{\"temperature\": 1e-9}", "temperature must be a number from 0.001"},
-        {"{\"top_k\": 50.5}", "top_k must be a whole number from 0 on"},
-        {"{\"top_k\": -1}", "top_k must be a whole number from 0 on"},
-        {"{\"eos_token_id\": [true]}", "eos_token_id is [true]"},
-        {"[]", "generation_config.json: it holds no JSON object"},
-        {"{", "generation_config.json: line 1: no valid JSON"}};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        write_text("advised/generation_config.json", bad[i][0]);
-        assert_int_equal(run("%s", ask), 1);
-        assert_one_clear_line();
-        assert_said(bad[i][1]);
-    }
     unlink(AT("%s/advised/generation_config.json", folder));
     assert_int_equal(symlink("nowhere", AT("%s/advised/generation_config.json", folder)), 0);
     assert_int_equal(run("%s", ask), 1);
@@ -887,18 +847,20 @@ static void llama_follows_the_models_defaults(void **state) {
     assert_said("advised/generation_config.json: it is a link, and what it points to is not there");
 }
 
+static void a_generation_config_is_refused(void **state) {
+    const char *const *its = *state;
+    copy_model("ill_advised", NULL, 0);
+    write_text("ill_advised/generation_config.json", its[0]);
+    assert_int_equal(run("--prompt x --quiet --model ill_advised"), 1);
+    assert_one_clear_line();
+    assert_said(its[1]);
+}
+
 /* The stories' tokenizer with <S> for <s>: it has no token for the beginning, or none by that name.
  */
 static void a_text_may_have_no_beginning(void **state) {
     (void)state;
-    size_t length;
-    char *bytes = file_read(AT("%s/tokenizer.model", stories), &length),
-         *bos = memmem(bytes, length, "<s>", 3);
-    Output output = output_open(AT("%s/nobos.model", folder));
-    bos[1] = 'S';
-    fwrite(bytes, 1, length, output.file);
-    output_close(&output);
-    free(bytes);
+    write_replaced("nobos.model", AT("%s/tokenizer.model", stories), "<s>", "<S>");
     copy_model("renamed", NULL, 0);
     assert_int_equal(system(AT("cd %s && mv nobos.model renamed/tokenizer.model && sed -i "
                                "'s/<s>/<S>/' renamed/tokenizer_config.json",
@@ -942,111 +904,6 @@ static void llama_talks_and_scores(void **state) {
     double perplexity;
     assert_int_equal(sscanf(said, "perplexity %lf over", &perplexity), 1);
     assert_true(perplexity > 1 && perplexity < 20);
-}
-
-static void llama_refuses(void **state) {
-    (void)state;
-    static const char *const misuses[] = {"--top-p 2",
-                                          "--top-p x",
-                                          "--temperature -1",
-                                          "--temperature nan",
-                                          "--top-k -1",
-                                          "--min-p 1.5",
-                                          "--max-tokens many",
-                                          "--max-tokens",
-                                          "--repetition-penalty 0",
-                                          "--seed one",
-                                          "--seed -1",
-                                          "--ctx-size 0",
-                                          "--ctx-size 1000000",
-                                          "--threads 0",
-                                          "a prompt",
-                                          "--system-prompt x",
-                                          "--date x",
-                                          "--chat --prompt x",
-                                          "--top_p 0.5",
-                                          "--temperature 0x1p3",
-                                          "--temperature ' 1'",
-                                          "--temperature ''",
-                                          "--temperature 1e400",
-                                          "--temperature 1e-400",
-                                          "--temperature inf",
-                                          "--temperature 1e-40",
-                                          "--temperature 1f",
-                                          "--temperature .",
-                                          "--top-p 0x1",
-                                          "--min-p +nan",
-                                          "--repetition-penalty ''",
-                                          "--max-tokens ' 3'",
-                                          "--max-tokens +3",
-                                          "--max-tokens 0x3",
-                                          "--max-tokens ''",
-                                          "--max-tokens 3.0",
-                                          "--max-tokens 1e1",
-                                          "--max-tokens 99999999999999999999",
-                                          "--top-k 4294967296",
-                                          "--seed 99999999999999999999",
-                                          "--threads ''",
-                                          "--ctx-size ' 9'",
-                                          "--seed ''",
-                                          "--model ''",
-                                          "--tokenizer ''",
-                                          "--perplexity ''",
-                                          "--seed 1 --seed 2",
-                                          "--quiet --quiet",
-                                          "--prompt a --prompt b",
-                                          "--perplexity x --prompt y",
-                                          "--perplexity x --max-tokens 3",
-                                          "--perplexity x --temperature 0",
-                                          "--perplexity x --top-k 1",
-                                          "--perplexity x --top-p 1",
-                                          "--perplexity x --min-p 0",
-                                          "--perplexity x --repetition-penalty 1",
-                                          "--perplexity x --seed 1",
-                                          "--perplexity x --chat",
-                                          "--perplexity x --stop a",
-                                          "--perplexity x --token-ids 1",
-                                          "--perplexity x --logprobs 1",
-                                          "--chat-template llama2",
-                                          "--token-ids 1 --prompt x",
-                                          "--chat --token-ids 1",
-                                          "--chat --logprobs 1",
-                                          "--logprobs -1",
-                                          "--logprobs 101",
-                                          "--logprobs x",
-                                          "--stop ''",
-                                          "--stop",
-                                          "--perplexity x --chat --system-prompt y",
-                                          "--perplexity x --ignore-eos"};
-    for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
-        assert_misuse(run("%s", misuses[i]));
-    assert_misuse(run("--ctx-size 0"));
-    assert_said("--ctx-size 0: a whole number of 1 or more is needed");
-    assert_misuse(run("--ctx-size 1000000"));
-    assert_said("--ctx-size 1000000: a whole number from 1 to 512 is needed");
-
-    static const char *const bad[][2] = {
-        {"--model nowhere", "nowhere: "},
-        {"--tokenizer nowhere", "nowhere: "},
-        {"--tokenizer '" ROOT "/tests/golden/tokenizers/sentencepiece'",
-         "vocabulary of 1024 tokens and the tokenizer one of "},
-        {"--model '" ROOT "/tests/golden/models/llama3' --tokenizer '" ROOT
-         "/tests/golden/tokenizers/tiktoken'",
-         "vocabulary of 64 tokens and the tokenizer one of "},
-        {"--tokenizer '" ROOT "/tests/golden/foreign_tokenizers/smollm.json'",
-         "vocabulary of 1024 tokens and the tokenizer one of 420: "},
-        {"--chat --date '1 Mar 2025' </dev/null", "older than Llama 3.1"},
-        {"--ctx-size 5 --prompt 'Once upon a time there was a fox'",
-         "9 tokens are more than a context of 5 has room for, which --ctx-size widens"},
-        {"--perplexity nowhere", "nowhere: "},
-        {"--perplexity /dev/null", "no text to score"},
-        {"--max-tokens 5 --quiet >/dev/full", "cannot be written"},
-    };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(run("%s", bad[i][0]), 1);
-        assert_said(bad[i][1]);
-        assert_one_clear_line();
-    }
 }
 
 /* A real model of another maker, where it is: LLAMA_DATA, or ../shared/data. */
@@ -1115,12 +972,14 @@ int main(void) {
         cmocka_unit_test(the_context_is_as_long_as_it_must_be),
         cmocka_unit_test(logits_that_are_no_numbers_are_said),
         cmocka_unit_test(a_model_that_shrinks_is_named),
-        cmocka_unit_test(texts_come_through_pipes_and_tokenizers_do_not),
+        cmocka_unit_test(texts_come_through_pipes),
         cmocka_unit_test(a_text_may_have_no_beginning),
         cmocka_unit_test(llama_follows_the_models_defaults),
         cmocka_unit_test(llama_talks_and_scores),
-        cmocka_unit_test(llama_refuses),
         cmocka_unit_test(stories260K_makes_sense),
     };
-    return cmocka_run_group_tests_name("generation", tests, open_all, close_all) != 0;
+    static const Check checks[] = {CHECK(a_request_is_refused), CHECK(a_misuse_is_refused),
+                                   CHECK(a_generation_config_is_refused)};
+    return run_with_cases("kernels/generation", sizeof tests / sizeof *tests, tests, 3, checks,
+                          open_all, close_all);
 }
