@@ -126,12 +126,23 @@ static inline void assert_misuse(int status) {
         fail_msg("not an error and a usage line:\n%s", said);
 }
 
+/* Exit status 1, and one line that says these words. */
+static inline void assert_error(int status, const char *words) {
+    if (status != 1) fail_msg("status %d, and not \"%s\":\n%s", status, words, said);
+    assert_one_clear_line();
+    assert_said(words);
+}
+
 /* Checks of cases, which are what stands behind PROGRAM, and what is said (tests/cases.h). */
 static inline void a_request_is_refused(void **state) {
     const char *const *its = *state;
-    assert_int_equal(run("%s", its[0]), 1);
-    assert_one_clear_line();
-    assert_said(its[1]);
+    assert_error(run("%s", its[0]), its[1]);
+}
+
+static inline void a_request_is_answered(void **state) {
+    const char *const *its = *state;
+    assert_int_equal(run("%s", its[0]), 0);
+    assert_string_equal(said, its[1]);
 }
 
 static inline void a_misuse_is_refused(void **state) {

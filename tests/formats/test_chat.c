@@ -442,10 +442,9 @@ static void a_template_decides_what_is_read(void **state) {
     for (size_t i = 0; i < COUNT(no_text); i++) {
         assert_int_equal(
             system(AT("printf '%s' >%s/asked/chat_template.jinja", no_text[i][0], folder)), 0);
-        assert_int_equal(run("--model asked --chat --max-tokens 3 --quiet <once"), 1);
-        assert_said(AT("asked/chat_template.jinja: %s (--chat-template NAME takes another)",
-                       no_text[i][1]));
-        assert_one_clear_line();
+        assert_error(run("--model asked --chat --max-tokens 3 --quiet <once"),
+                     AT("asked/chat_template.jinja: %s (--chat-template NAME takes another)",
+                        no_text[i][1]));
     }
     /* Without a template there may be tokens that show the form; otherwise none is guessed. */
     assert_int_equal(run("--model dated --chat --max-tokens 0 <once"), 0);
@@ -454,28 +453,25 @@ static void a_template_decides_what_is_read(void **state) {
     for (size_t i = 0; i < COUNT(no_template); i++) {
         assert_int_equal(system(AT("rm -f %s/asked/chat_template.jinja", folder)), 0);
         write_text("asked/tokenizer_config.json", no_template[i]);
-        assert_int_equal(run("--model asked --chat --max-tokens 3 <once"), 1);
-        assert_said("asked: it has no chat_template, and no tokens that show how it is talked to: "
-                    "--chat-template NAME says so, if it is a chat model (llama2, ");
-        assert_one_clear_line();
+        assert_error(run("--model asked --chat --max-tokens 3 <once"),
+                     "asked: it has no chat_template, and no tokens that show how it is talked to: "
+                     "--chat-template NAME says so, if it is a chat model (llama2, ");
         assert_int_equal(
             run("--model asked --chat --chat-template mistral --max-tokens 3 --quiet <once"), 0);
     }
 
     write_text("asked/chat_template.jinja", "{% filter upper %}{% endfilter %}");
-    assert_int_equal(run("--model asked --chat --max-tokens 3 <once"), 1);
-    assert_said("chat_template.jinja: its chat template, line 1: {% filter %} is not known here "
-                "(--chat-template NAME takes another)");
-    assert_one_clear_line();
+    assert_error(run("--model asked --chat --max-tokens 3 <once"),
+                 "chat_template.jinja: its chat template, line 1: {% filter %} is not known here "
+                 "(--chat-template NAME takes another)");
     assert_int_equal(
         run("--model asked --chat --chat-template zephyr --max-tokens 3 --quiet <once"), 0);
     write_text("asked/chat_template.jinja", "{{ raise_exception('Not today.') }}");
     assert_int_equal(run("--model asked --chat --max-tokens 3 <once"), 1);
     assert_said("it refuses this conversation: Not today.");
-    assert_int_equal(run("--chat --chat-template gemma <once"), 1);
-    assert_said("--chat-template gemma: it must be one of llama2, llama3, llama3.1, llama3.2, "
-                "chatml, zephyr, vicuna, alpaca, mistral");
-    assert_one_clear_line();
+    assert_error(run("--chat --chat-template gemma <once"),
+                 "--chat-template gemma: it must be one of llama2, llama3, llama3.1, llama3.2, "
+                 "chatml, zephyr, vicuna, alpaca, mistral");
     assert_int_equal(run("--chat --chat-template chatml <once"), 1);
     assert_said("the tokenizer has no <|im_start|>, which the form chatml needs");
 }

@@ -731,9 +731,8 @@ static void the_context_is_as_long_as_it_must_be(void **state) {
             run("--seed 1 --max-tokens %d --ignore-eos --prompt 'Once upon' --quiet", tokens), 0);
         assert_null(strstr(said, "context"));
     }
-    assert_int_equal(run("--max-tokens 5 --prompt \"$(yes fox | head -2000)\""), 1);
-    assert_said(", all that this model was made for");
-    assert_one_clear_line();
+    assert_error(run("--max-tokens 5 --prompt \"$(yes fox | head -2000)\""),
+                 ", all that this model was made for");
 }
 
 static void logits_that_are_no_numbers_are_said(void **state) {
@@ -762,24 +761,20 @@ static void logits_that_are_no_numbers_are_said(void **state) {
     }
     copy_model("broken", "model.norm.weight", 0x4780); /* 65536: all numbers are finite still */
     assert_int_equal(run("--model broken --prompt Once --max-tokens 3 --quiet"), 0);
-    assert_int_equal(run("--model broken --perplexity text"), 1);
-    assert_said("its perplexity is beyond every number");
-    assert_one_clear_line();
+    assert_error(run("--model broken --perplexity text"), "its perplexity is beyond every number");
 }
 
 /* A conversation whose model's file is made empty after the first answer has begun. */
 static void a_model_that_shrinks_is_named(void **state) {
     (void)state;
     copy_model("shrinking", NULL, 0);
-    assert_int_equal(run("--chat --chat-template llama2 --max-tokens 3 --ignore-eos --model "
-                         "shrinking <lines >answer & exec 3>lines; trap '' PIPE; echo Hello >&3;"
-                         "while kill -0 $! && ! [ -s answer ]; do sleep 0.05; done; : "
-                         ">shrinking/model.safetensors;"
-                         "echo Hello 2>/dev/null >&3; " /* it may be gone before it reads this */
-                         "exec 3>&-; wait $!"),
-                     1);
-    assert_one_clear_line();
-    assert_said("shrinking/model.safetensors: its bytes are gone");
+    assert_error(run("--chat --chat-template llama2 --max-tokens 3 --ignore-eos --model "
+                     "shrinking <lines >answer & exec 3>lines; trap '' PIPE; echo Hello >&3;"
+                     "while kill -0 $! && ! [ -s answer ]; do sleep 0.05; done; : "
+                     ">shrinking/model.safetensors;"
+                     "echo Hello 2>/dev/null >&3; " /* it may be gone before it reads this */
+                     "exec 3>&-; wait $!"),
+                 "shrinking/model.safetensors: its bytes are gone");
 }
 
 static void texts_come_through_pipes(void **state) {
@@ -842,18 +837,16 @@ static void llama_follows_the_models_defaults(void **state) {
 
     unlink(AT("%s/advised/generation_config.json", folder));
     assert_int_equal(symlink("nowhere", AT("%s/advised/generation_config.json", folder)), 0);
-    assert_int_equal(run("%s", ask), 1);
-    assert_one_clear_line();
-    assert_said("advised/generation_config.json: it is a link, and what it points to is not there");
+    assert_error(
+        run("%s", ask),
+        "advised/generation_config.json: it is a link, and what it points to is not there");
 }
 
 static void a_generation_config_is_refused(void **state) {
     const char *const *its = *state;
     copy_model("ill_advised", NULL, 0);
     write_text("ill_advised/generation_config.json", its[0]);
-    assert_int_equal(run("--prompt x --quiet --model ill_advised"), 1);
-    assert_one_clear_line();
-    assert_said(its[1]);
+    assert_error(run("--prompt x --quiet --model ill_advised"), its[1]);
 }
 
 /* The stories' tokenizer with <S> for <s>: it has no token for the beginning, or none by that name.
@@ -882,9 +875,7 @@ static void a_text_may_have_no_beginning(void **state) {
         {"--perplexity text", "no BOS to begin a window with"}};
     write_text("text", "Once upon a time");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(run("--tokenizer nobos.model %s", bad[i][0]), 1);
-        assert_said(bad[i][1]);
-        assert_one_clear_line();
+        assert_error(run("--tokenizer nobos.model %s", bad[i][0]), bad[i][1]);
     }
 }
 
@@ -896,9 +887,7 @@ static void llama_talks_and_scores(void **state) {
     assert_int_equal(run("--chat --max-tokens 5 --quiet < /dev/null"), 0);
     assert_string_equal(said, "");
     assert_int_equal(system(AT("printf 'Hello\\000 Anna\\n' >%s/nul", folder)), 0);
-    assert_int_equal(run("--chat --max-tokens 5 <nul"), 1);
-    assert_said("a line has a NUL in it");
-    assert_one_clear_line();
+    assert_error(run("--chat --max-tokens 5 <nul"), "a line has a NUL in it");
     write_text("text", "Once upon a time there was Anna, a brave fox. She was in the forest.");
     assert_int_equal(run("--perplexity - <text"), 0);
     double perplexity;
@@ -922,12 +911,9 @@ static void stories260K_makes_sense(void **state) {
                      0);
     assert_int_equal(strncmp(said, "Once upon a time, there was a little girl named ", 48), 0);
     assert_said("Lily was sad and didn't know what to do.");
-    assert_int_equal(
-        run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --bf16-activations", data,
-            data),
-        1);
-    assert_said("are F32, not BF16");
-    assert_one_clear_line();
+    assert_error(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --bf16-activations",
+                     data, data),
+                 "are F32, not BF16");
 }
 
 static int open_all(void **state) {

@@ -144,9 +144,7 @@ static void a_template_puts_one_token_before_a_text(void **state) {
     };
     for (size_t i = 0; i < COUNT(refused); i++) {
         write_beginning(refused[i][0]);
-        assert_int_equal(run(INFO "begins"), 1);
-        assert_one_clear_line();
-        assert_said(refused[i][1]);
+        assert_error(run(INFO "begins"), refused[i][1]);
     }
     write_beginning(TEMPLATE(TEXT_ITSELF, "[1]")); /* the text alone */
     assert_int_equal(run("'" BUILD "/tokenize' --model begins --encode x"), 0);
@@ -162,9 +160,7 @@ static void an_id_of_the_beginning_is_one_of_the_tokens(void **state) {
                                          {"1e300", "bos_token_id is 1.0"}};
     for (size_t i = 0; i < COUNT(ids); i++) {
         write_text("named/config.json", AT("{\"bos_token_id\": %s}", ids[i][0]));
-        assert_int_equal(run(INFO "named"), 1);
-        assert_one_clear_line();
-        assert_said(ids[i][1]);
+        assert_error(run(INFO "named"), ids[i][1]);
     }
     write_text("named/config.json", "{\"bos_token_id\": [1]}"); /* then there is none */
     assert_int_equal(run(INFO "named"), 0);
@@ -183,27 +179,23 @@ static void a_list_of_ranks_is_as_long_as_the_model_says(void **state) {
     write_text("cut/config.json", "{\"bos_token_id\": 1399}");
     assert_int_equal(run(INFO "cut"), 0);
     write_text("cut/config.json", "{\"bos_token_id\": 1400}");
-    assert_int_equal(run(INFO "cut"), 1);
-    assert_one_clear_line();
-    assert_said("it has 1399 ranks, and so <|begin_of_text|> is token 1399; for cut/config.json it "
-                "is 1400");
+    assert_error(
+        run(INFO "cut"),
+        "it has 1399 ranks, and so <|begin_of_text|> is token 1399; for cut/config.json it "
+        "is 1400");
 }
 
 /* A path can just be opened, and that of the file beside it is too long. */
 static void a_neighbour_may_have_too_long_a_path(void **state) {
     (void)state;
     write_text("tokenizer.model", "");
-    assert_int_equal(run("cp '" GOLDEN "tokenizers/sentencepiece/tokenizer.model' . && " INFO
-                         "$(printf '%%0.s./' $(seq 2039))tokenizer.model"),
-                     1);
-    assert_one_clear_line();
-    assert_said("the path is too long");
-    assert_int_equal(run("cp -r '" STORIES "' m && '" BUILD
-                         "/llama' --max-tokens 1 --tokenizer m --model $(printf '%%0.s./' $(seq "
-                         "2036))m/model.safetensors"),
-                     1);
-    assert_one_clear_line();
-    assert_said("the path is too long");
+    assert_error(run("cp '" GOLDEN "tokenizers/sentencepiece/tokenizer.model' . && " INFO
+                     "$(printf '%%0.s./' $(seq 2039))tokenizer.model"),
+                 "the path is too long");
+    assert_error(run("cp -r '" STORIES "' m && '" BUILD
+                     "/llama' --max-tokens 1 --tokenizer m --model $(printf '%%0.s./' $(seq "
+                     "2036))m/model.safetensors"),
+                 "the path is too long");
 }
 
 /* ------------------------------------------------------------------ what chapter 10 shows */
@@ -232,9 +224,7 @@ static void what_chapter_10_cannot_do_is_said(void **state) {
     static const char *const ids[] = {"1 x", "99999999999999999999", "2147483648", "-1", "1;2",
                                       "1.5"};
     for (size_t i = 0; i < COUNT(ids); i++) {
-        assert_int_equal(run("%s --decode '%s'", model, ids[i]), 1);
-        assert_one_clear_line();
-        assert_said("is no token: write");
+        assert_error(run("%s --decode '%s'", model, ids[i]), "is no token: write");
     }
     assert_int_equal(run("%s --decode ' 1, 2,,3\n'", model), 0);
     assert_int_equal(run("%s --decode 603", model), 1);
@@ -263,10 +253,9 @@ static void chapter_10_hands_its_options_to_tokenize(void **state) {
     assert_int_equal(run("'" BUILD "/10_tokenizer' %s", words), 0);
     assert_string_equal(said, "1 264 447\n");
     assert_misuse(run("'" BUILD "/10_tokenizer' --encode"));
-    assert_int_equal(
-        run("mkdir alone && cp '" BUILD "/10_tokenizer' alone && alone/10_tokenizer %s", words), 1);
-    assert_one_clear_line();
-    assert_said("alone/tokenize");
+    assert_error(
+        run("mkdir alone && cp '" BUILD "/10_tokenizer' alone && alone/10_tokenizer %s", words),
+        "alone/tokenize");
 }
 
 /* ------------------------------------------------------------------ what chapter 13 writes */
@@ -373,10 +362,9 @@ static void ids_need_no_tokenizer(void **state) {
         assert_int_equal(atoi(said), four[0]);
         assert_int_equal(run("'" BUILD "/llama' --model '%s' --prompt a --quiet", models[i]), 1);
         assert_one_clear_line();
-        assert_int_equal(
-            run("'" BUILD "/llama' --model '%s' --token-ids 1 --stop a --quiet", models[i]), 1);
-        assert_one_clear_line();
-        assert_said("has no tokenizer, so its tokens have no text");
+        assert_error(
+            run("'" BUILD "/llama' --model '%s' --token-ids 1 --stop a --quiet", models[i]),
+            "has no tokenizer, so its tokens have no text");
     }
 }
 

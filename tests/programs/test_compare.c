@@ -44,9 +44,8 @@ static void nothing_is_lost_by_saving(void **state) {
     Weights weights = open_weights("llama1");
     save_model("own", "llama1", &weights);
     assert_int_equal(symlink("own", AT("%s/alias", folder)), 0);
-    assert_int_equal(run("--model own --token-ids 1 --save alias/model.safetensors"), 1);
-    assert_one_clear_line();
-    assert_said("--save alias/model.safetensors: this file is being read");
+    assert_error(run("--model own --token-ids 1 --save alias/model.safetensors"),
+                 "--save alias/model.safetensors: this file is being read");
     assert_int_equal(run("--model own --token-ids 1 --save dump.safetensors"), 0);
     assert_int_equal(run("--model own --compare dump.safetensors --save dump.safetensors"), 1);
     assert_said("--save dump.safetensors: this file is being read");
@@ -77,22 +76,18 @@ static void the_old_program_runs_inspect(void **state) {
     assert_int_equal(strlen(said), 2 * strlen(second));
     assert_misuse(run("--token-ids 1 >tree 2>&1; '" BUILD "/09_decoder' --token-ids 1"));
     assert_said("/inspect --summary NAME|DIR|FILE");
-    assert_int_equal(run("--summary llama-3-8b >tree; cp '" BUILD
-                         "/09_decoder' . && ./09_decoder --summary llama-3-8b"),
-                     1);
-    assert_one_clear_line();
-    assert_said("./inspect: this program takes these options, and it cannot be run: No such file "
-                "or directory");
+    assert_error(run("--summary llama-3-8b >tree; cp '" BUILD
+                     "/09_decoder' . && ./09_decoder --summary llama-3-8b"),
+                 "./inspect: this program takes these options, and it cannot be run: No such file "
+                 "or directory");
 }
 
 static void compare_names_the_first_stage_that_differs(void **state) {
     (void)state;
-    assert_int_equal(run("--model '%s' --token-ids 1 --compare '%s/model.safetensors'",
-                         GOLDEN("llama1"), GOLDEN("llama1")),
-                     1);
-    assert_one_clear_line();
-    assert_said("model.safetensors: it has no stage that this model has: they are called "
-                "embed_tokens … logits");
+    assert_error(run("--model '%s' --token-ids 1 --compare '%s/model.safetensors'",
+                     GOLDEN("llama1"), GOLDEN("llama1")),
+                 "model.safetensors: it has no stage that this model has: they are called "
+                 "embed_tokens … logits");
     static const struct {
         const char *tensor, *first;
     } cases[] = {
@@ -152,9 +147,7 @@ static void the_first_nan_is_named(void **state) {
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         const char *model = copy_spoilt(cases[i].tensor, cases[i].value);
-        assert_int_equal(run("--model %s --token-ids 1,2,3", model), 1);
-        assert_one_clear_line();
-        assert_said(cases[i].words);
+        assert_error(run("--model %s --token-ids 1,2,3", model), cases[i].words);
         assert_int_equal(run("--model %s --token-ids 1,2,3 --save spoilt.safetensors", model), 0);
         assert_said(AT("note: %s", cases[i].words));
         assert_null(strstr(said, "most probable"));

@@ -266,10 +266,8 @@ static void one_rank_writes_and_refuses_as_llama_does(void **state) {
     assert_int_equal(run(OURS " --model stops --prompt 'Once upon a time'"), 0);
     assert_said("Once upon a time there was ");
     assert_null(strchr(said, '.'));
-    assert_int_equal(run(OURS " --model '" MODEL "' --prompt \"$(yes no | head -n 700)\" >stdout"),
-                     1);
-    assert_one_clear_line();
-    assert_said("tokens do not fit the model's context");
+    assert_error(run(OURS " --model '" MODEL "' --prompt \"$(yes no | head -n 700)\" >stdout"),
+                 "tokens do not fit the model's context");
     assert_int_equal(
         run(OURS " --model '" MODEL "' --tokenizer '" ROOT
                  "/tests/golden/tokenizers/metaspace' --prompt Once --max-tokens 1 >stdout"),
@@ -277,30 +275,24 @@ static void one_rank_writes_and_refuses_as_llama_does(void **state) {
     assert_string_equal(
         said,
         "note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no text\n");
-    assert_int_equal(
-        run(OURS " --model '%s' --tokenizer '" MODEL "' >stdout", golden_model("llama1")), 1);
-    assert_one_clear_line();
-    assert_said("the model has a vocabulary of 64 tokens and the tokenizer one of 1024: they do "
-                "not belong together");
+    assert_error(run(OURS " --model '%s' --tokenizer '" MODEL "' >stdout", golden_model("llama1")),
+                 "the model has a vocabulary of 64 tokens and the tokenizer one of 1024: they do "
+                 "not belong together");
     static const char *const misuses[] = {
         "--report --temperature 1", "--token-ids 1 --prompt Once",
         "--temperature 0.0001"}; /* by which a logit might overflow */
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
         assert_misuse(run(OURS " --model '" MODEL "' %s", misuses[i]));
-    assert_int_equal(run(OURS
-                         " --model '%s' --compare '%s/tests/golden/gradients/llama1.safetensors'",
-                         golden_model("llama1"), ROOT),
-                     1);
-    assert_one_clear_line();
-    assert_said("is it one of transformers' for this model?");
+    assert_error(run(OURS " --model '%s' --compare '%s/tests/golden/gradients/llama1.safetensors'",
+                     golden_model("llama1"), ROOT),
+                 "is it one of transformers' for this model?");
     assert_int_equal(
         run("cp -r '" MODEL
             "' spoilt && printf '\\377\\377\\377\\377' | dd of=spoilt/model.safetensors bs=1 "
             "seek=$(($(wc -c <spoilt/model.safetensors) - 4)) conv=notrunc 2>/dev/null"),
         0);
-    assert_int_equal(run(OURS " --model spoilt --max-tokens 3 --prompt Once >stdout"), 1);
-    assert_one_clear_line();
-    assert_said("is no number: are the weights damaged?");
+    assert_error(run(OURS " --model spoilt --max-tokens 3 --prompt Once >stdout"),
+                 "is no number: are the weights damaged?");
 }
 
 /* LLVM's OpenMP needs a file of 1 kB to begin with, so a few blocks there are. */

@@ -146,10 +146,9 @@ static void what_is_exported_can_be_answered(void **state) {
         run("'%s/verify' rms_norm --check-outputs outputs.safetensors --case by_foot", BUILD), 1);
     outputs[0].name = "by_hand/out";
     safetensors_save(path, 1, outputs, 0, NULL);
-    assert_int_equal(run("'%s/verify' rms_norm --check-outputs outputs.safetensors", BUILD), 1);
-    assert_one_clear_line();
-    assert_said("outputs.safetensors: it has by_hand/out, and a tensor is to be named as its case "
-                "is: build/verify rms_norm --list names them");
+    assert_error(run("'%s/verify' rms_norm --check-outputs outputs.safetensors", BUILD),
+                 "outputs.safetensors: it has by_hand/out, and a tensor is to be named as its case "
+                 "is: build/verify rms_norm --list names them");
     golden_close(&golden);
 }
 
@@ -185,10 +184,8 @@ static void a_npy_file_answers_one_case(void **state) {
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_npy("bad.npy", bad[i].header, expected->data, tensor_bytes(expected));
-        assert_int_equal(run("'%s/verify' rms_norm --check-outputs bad.npy --case by_hand", BUILD),
-                         1);
-        assert_one_clear_line();
-        assert_said(bad[i].words);
+        assert_error(run("'%s/verify' rms_norm --check-outputs bad.npy --case by_hand", BUILD),
+                     bad[i].words);
     }
     write_npy("flat.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }\n",
               expected->data, tensor_bytes(expected));
@@ -222,10 +219,9 @@ static void bad_requests_get_one_line(void **state) {
 static void a_zip_of_arrays_is_told(void **state) {
     (void)state;
     write_text("outputs.npz", "PK\x03\x04 and what numpy.savez writes");
-    assert_int_equal(run("'%s/verify' rms_norm --check-outputs outputs.npz", BUILD), 1);
-    assert_one_clear_line();
-    assert_said("outputs.npz: it is a zip file, such as .npz or .pt: save all cases as "
-                "safetensors, or one as .npy");
+    assert_error(run("'%s/verify' rms_norm --check-outputs outputs.npz", BUILD),
+                 "outputs.npz: it is a zip file, such as .npz or .pt: save all cases as "
+                 "safetensors, or one as .npy");
 }
 
 /* ------------------------------------------------------------- make verify, as a reader uses it */
@@ -242,9 +238,7 @@ static void a_readers_mistake_is_named(void **state) {
                *table = strstr(said, "  case ");
     assert_true(first && table && first < table);
     assert_null(strstr(said, "The smallest case that fails"));
-    assert_int_equal(run("'%s/verify' silu --library mine.so", BUILD), 1);
-    assert_one_clear_line();
-    assert_said("defines no silu");
+    assert_error(run("'%s/verify' silu --library mine.so", BUILD), "defines no silu");
 }
 
 /* Where no mistake is known that gives these numbers, a case is shown whole. */
@@ -281,9 +275,7 @@ static void a_hidden_kernel_is_told(void **state) {
     for (size_t s = 0; s < sizeof sources / sizeof *sources; s++) {
         write_text("hidden.c", sources[s][0]);
         run("sh '%s/compile.sh' hidden.so -w hidden.c", BUILD);
-        assert_int_equal(run("'%s/verify' --library ./hidden.so", BUILD), 1);
-        assert_one_clear_line();
-        assert_said(sources[s][1]);
+        assert_error(run("'%s/verify' --library ./hidden.so", BUILD), sources[s][1]);
     }
     write_text("hidden.c",
                "static " SILU("silu") SILU("relu") "float my_sigmoid(float x) { return x; }\n");
@@ -464,12 +456,10 @@ static void a_library_that_loads_for_ever_is_given_up(void **state) {
     write_text("endless.c", "__attribute__((constructor)) static void loop(void) { for (volatile "
                             "int i = 0; i == 0;) {} }\n"
                             "void silu(void) {}\n");
-    assert_int_equal(run("sh '%s/compile.sh' endless.so -w endless.c && '%s/verify' --timeout 1 "
-                         "--library endless.so",
-                         BUILD, BUILD),
-                     1);
-    assert_one_clear_line();
-    assert_said("constructor");
+    assert_error(run("sh '%s/compile.sh' endless.so -w endless.c && '%s/verify' --timeout 1 "
+                     "--library endless.so",
+                     BUILD, BUILD),
+                 "constructor");
 }
 
 /* A right softmax that does this first. */

@@ -144,7 +144,7 @@ static void the_blocks_are_llama_cpps(void **state) {
     gguf_close(&b);
 }
 
-static void assert_error(int status, const char *words) {
+static void assert_error_and_no_file(int status, const char *words) {
     if (!strstr(said, words)) fail_msg("\"%s\" does not say \"%s\"", said, words);
     assert_int_equal(status, strncmp(said, "error: ", 7) == 0 && !strstr(said, "usage: ") ? 1 : 2);
     assert_int_equal(
@@ -193,14 +193,14 @@ static void merges_become_scores(void **state) {
     tokenizer_close(gguf);
 
     write_json(folder, ",[\"数\",\"字\"]", "");
-    assert_error(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL),
-                 "does not merge all that makes a token, as \"数字\"");
+    assert_error_and_no_file(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL),
+                             "does not merge all that makes a token, as \"数字\"");
     write_json(ROOT "/tests/golden/tokenizers/prepend", "", "");
-    assert_error(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL),
-                 "begins anew behind an added token");
+    assert_error_and_no_file(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL),
+                             "begins anew behind an added token");
     write_json(ROOT "/tests/golden/tokenizers/metaspace", "," OWN "," OTHER, "");
-    assert_error(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL),
-                 "a text that begins with a space gets no other");
+    assert_error_and_no_file(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL),
+                             "a text that begins with a space gets no other");
 }
 
 /* In blocks of 4 bits, a NaN would be one of the levels, and the story a good one. */
@@ -220,7 +220,7 @@ static void a_damaged_model_is_not_made_sound(void **state) {
         safetensors_save(AT("%s/damaged/model.safetensors", folder), file.count, tensors, 0, NULL);
         for (const char *const *type = (const char *const[]){"q8_0", "q4_1", "q5_0", "f32", NULL};
              *type; type++)
-            assert_error(
+            assert_error_and_no_file(
                 run("damaged x.gguf --type %s", *type),
                 "blk.3.ffn_down.bias: its number 5 is NaN or infinite: the model is damaged");
     }
@@ -251,8 +251,8 @@ static void a_number_may_be_too_large_for_a_type(void **state) {
         assert_int_equal(run("large fits.gguf --type %s", cases[c].type), 0);
         numbers[5] = cases[c].too_large;
         safetensors_save(AT("%s/large/model.safetensors", folder), file.count, tensors, 0, NULL);
-        assert_error(run("large x.gguf --type %s", cases[c].type),
-                     "up_proj.weight: it has a number too large for ");
+        assert_error_and_no_file(run("large x.gguf --type %s", cases[c].type),
+                                 "up_proj.weight: it has a number too large for ");
     }
     free(numbers);
     safetensors_close(&file);
@@ -268,9 +268,9 @@ static void a_tokenizer_lies_beside_a_bin(void **state) {
     assert_int_equal(system(AT("mkdir %s/bin", folder)), 0);
     write_bin(AT("%s/bin/model.bin", folder), &model);
     model_close(&model);
-    assert_error(run("bin/model.bin x.gguf"), words);
-    assert_error(run("--help >help && '%s/llama' --model bin/model.bin", BUILD), words);
-    assert_error(
+    assert_error_and_no_file(run("bin/model.bin x.gguf"), words);
+    assert_error_and_no_file(run("--help >help && '%s/llama' --model bin/model.bin", BUILD), words);
+    assert_error_and_no_file(
         run("--help >help && '%s/15_tensor_parallel' --model bin/model.bin --prompt x", BUILD),
         words);
     assert_int_equal(run("bin/model.bin named.gguf --tokenizer '%s'", MODEL), 0);
@@ -280,19 +280,21 @@ static void a_tokenizer_lies_beside_a_bin(void **state) {
 
 static void what_it_cannot_write_it_names(void **state) {
     (void)state;
-    assert_error(run("'%s'", MODEL), "give a model and the file to write");
-    assert_error(run("'%s' ''", MODEL), "give a model and the file to write");
-    assert_error(run("'%s' x.gguf --type q3_0", MODEL), "--type q3_0: it must be");
+    assert_error_and_no_file(run("'%s'", MODEL), "give a model and the file to write");
+    assert_error_and_no_file(run("'%s' ''", MODEL), "give a model and the file to write");
+    assert_error_and_no_file(run("'%s' x.gguf --type q3_0", MODEL), "--type q3_0: it must be");
     assert_int_equal(system(AT("echo my notes >%s/notes", folder)), 0);
-    assert_error(run("'%s' notes", MODEL), "notes: this file is no GGUF, and would be lost");
-    assert_error(run("nothing x.gguf"), "nothing");
-    assert_error(run("'%s' no/where/x.gguf", MODEL), "make its directory first");
-    assert_error(run("'%s/tests/golden/models/dynamic' x.gguf --tokenizer '%s'", ROOT, MODEL),
-                 "more tokens than the model");
+    assert_error_and_no_file(run("'%s' notes", MODEL),
+                             "notes: this file is no GGUF, and would be lost");
+    assert_error_and_no_file(run("nothing x.gguf"), "nothing");
+    assert_error_and_no_file(run("'%s' no/where/x.gguf", MODEL), "make its directory first");
+    assert_error_and_no_file(
+        run("'%s/tests/golden/models/dynamic' x.gguf --tokenizer '%s'", ROOT, MODEL),
+        "more tokens than the model");
     model_with("dynamic", "\"rope_scaling\": {\"rope_type\": \"dynamic\", \"factor\": 4.0},");
-    assert_error(run("dynamic x.gguf"), "dynamic scaling");
-    assert_error(run("'%s/tests/golden/gguf/mixed.gguf' x.gguf", ROOT),
-                 "there is no tokenizer in it");
+    assert_error_and_no_file(run("dynamic x.gguf"), "dynamic scaling");
+    assert_error_and_no_file(run("'%s/tests/golden/gguf/mixed.gguf' x.gguf", ROOT),
+                             "there is no tokenizer in it");
     assert_int_equal(run("'%s' same.gguf", MODEL), 0);
     assert_int_equal(run("same.gguf same.gguf"), 1);
     assert_non_null(strstr(said, "read and written at once"));

@@ -43,12 +43,6 @@ static int make_files(void **state) {
     return run(TRAIN WORDS "--steps 2 --out begun");
 }
 
-static void assert_refused_with(int status, const char *words) {
-    assert_int_equal(status, 1);
-    assert_one_clear_line();
-    assert_said(words);
-}
-
 /* ------------------------------------------------------------------ what it is told */
 
 static void options_that_make_no_sense_are_named(void **state) {
@@ -99,19 +93,19 @@ static void what_does_not_fit_is_named(void **state) {
          "initializer_range is 100"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        assert_refused_with(run(TRAIN "--out refused %s", cases[i][0]), cases[i][1]);
+        assert_error(run(TRAIN "--out refused %s", cases[i][0]), cases[i][1]);
         if (exists("refused")) fail_msg("%d: %s", (int)i, said);
     }
     /* A path may be as long as the system takes it, and what lies in it has none any more. */
-    assert_refused_with(run(TRAIN TEXT "--out \"$(printf './%%.0s' $(seq 2040))x\""),
-                        "/…: the path is too long");
-    assert_refused_with(run(TRAIN "--out refused --tokenizer \"$(printf './%%.0s' $(seq 2045))\" "
-                                  "--config tiny.json --data story.txt"),
-                        "/…: the path is too long");
-    assert_refused_with(run(TRAIN "--out refused --config tiny.json --data story.txt --tokenizer "
-                                  "\"$(printf './%%.0s' $(seq 2100))\""),
-                        "/…: the path is too long");
-    assert_refused_with(
+    assert_error(run(TRAIN TEXT "--out \"$(printf './%%.0s' $(seq 2040))x\""),
+                 "/…: the path is too long");
+    assert_error(run(TRAIN "--out refused --tokenizer \"$(printf './%%.0s' $(seq 2045))\" "
+                           "--config tiny.json --data story.txt"),
+                 "/…: the path is too long");
+    assert_error(run(TRAIN "--out refused --config tiny.json --data story.txt --tokenizer "
+                           "\"$(printf './%%.0s' $(seq 2100))\""),
+                 "/…: the path is too long");
+    assert_error(
         run(TRAIN
             "--out refused --config \"$(printf './%%.0s' $(seq 2100))tiny.json\" --data story.txt"),
         "/…: the path is too long");
@@ -164,8 +158,8 @@ static void broken_files_of_tokens_are_named(void **state) {
         size_t count = 0;
         while (count < COUNT(cases[i].tensors) && cases[i].tensors[count].name) count++;
         safetensors_save(AT("%s/broken.safetensors", folder), count, cases[i].tensors, 0, NULL);
-        assert_refused_with(run(TRAIN TOKENS "broken.safetensors --out refused"),
-                            AT("broken.safetensors: %s", cases[i].words));
+        assert_error(run(TRAIN TOKENS "broken.safetensors --out refused"),
+                     AT("broken.safetensors: %s", cases[i].words));
         if (exists("refused")) fail_msg("%d: %s", (int)i, said);
     }
 }
@@ -226,7 +220,7 @@ static void a_checkpoint_of_others_is_left_alone(void **state) {
         assert_int_equal(run("rm -rf spoiled && cp -r begun spoiled"), 0);
         safetensors_save(AT("%s/spoiled/checkpoint.safetensors", folder), count, tensors, noted,
                          notes);
-        assert_refused_with(run(TRAIN WORDS "--steps 2 --resume --out spoiled"), c->words);
+        assert_error(run(TRAIN WORDS "--steps 2 --resume --out spoiled"), c->words);
         assert_int_equal(run("cmp begun/model.safetensors spoiled/model.safetensors"), 0);
     }
     for (size_t n = 0; n < file.metadata_count; n++) { /* as an older version named it */
@@ -241,16 +235,15 @@ static void a_checkpoint_of_others_is_left_alone(void **state) {
     tensors[file.count].name = "one_more";
     safetensors_save(AT("%s/spoiled/checkpoint.safetensors", folder), file.count + 1, tensors,
                      file.metadata_count, file.metadata);
-    assert_refused_with(run(TRAIN WORDS "--steps 2 --resume --out spoiled"),
-                        "it has 1 tensors more");
+    assert_error(run(TRAIN WORDS "--steps 2 --resume --out spoiled"), "it has 1 tensors more");
     safetensors_close(&file);
 }
 
 static void a_folder_of_others_is_left_alone(void **state) {
     (void)state;
     assert_int_equal(run("mkdir sharded && touch sharded/model.safetensors.index.json"), 0);
-    assert_refused_with(run(TRAIN WORDS "--out sharded"),
-                        "a model lies there that no run of this program began");
+    assert_error(run(TRAIN WORDS "--out sharded"),
+                 "a model lies there that no run of this program began");
     assert_int_equal(run("ls sharded"), 0);
     assert_string_equal(strchr(said, 'm'), "model.safetensors.index.json\n");
     assert_int_equal(run("mkdir -p odd/log.csv"), 0);

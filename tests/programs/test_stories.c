@@ -113,9 +113,7 @@ static void stories_are_told_apart(void **state) {
 
 static void what_is_no_story_is_refused(void **state) {
     (void)state;
-    assert_int_equal(run("--check /dev/null"), 1);
-    assert_one_clear_line();
-    assert_said("there is no story");
+    assert_error(run("--check /dev/null"), "there is no story");
     assert_misuse(run("a story"));
     assert_misuse(run("--count many"));
 }

@@ -310,9 +310,8 @@ static void what_is_only_looked_at_changes_nothing(void **state) {
 
 static void only_the_same_run_is_resumed(void **state) {
     (void)state;
-    assert_int_equal(run("%s", SMALL "--out whole"), 1);
-    assert_one_clear_line();
-    assert_said("a run has begun there: --resume goes on with it, another --out begins anew");
+    assert_error(run("%s", SMALL "--out whole"),
+                 "a run has begun there: --resume goes on with it, another --out begins anew");
     static const char *const others[][2] = {
         {"--lr 0.01 --min-lr 0.0001", "it was begun with --lr 0.001, and now that is 0.01"},
         {"--warmup 1", "it was begun with --warmup 0, and now that is 1"},
@@ -322,41 +321,32 @@ static void only_the_same_run_is_resumed(void **state) {
         {"--data words.safetensors", "it was begun with other --data"}};
     assert_int_equal(run("cp '" GOLDEN "/run/words.safetensors' ."), 0);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        assert_int_equal(run("%s %s --resume --out whole", SMALL, others[i][0]), 1);
-        assert_one_clear_line();
-        assert_said(others[i][1]);
+        assert_error(run("%s %s --resume --out whole", SMALL, others[i][0]), others[i][1]);
     }
-    assert_int_equal(
-        run("'" BUILD "/train' --model '" GOLDEN
-            "/models/llama32' --data words.safetensors --seq-len 24 --resume --out whole"),
-        1);
-    assert_one_clear_line();
-    assert_said("it is of a model of another shape: its model.layers.0.self_attn.q_proj.weight is "
-                "[32, 32], and the model's [48, 32]");
+    assert_error(run("'" BUILD "/train' --model '" GOLDEN
+                     "/models/llama32' --data words.safetensors --seq-len 24 --resume --out whole"),
+                 "it is of a model of another shape: its model.layers.0.self_attn.q_proj.weight is "
+                 "[32, 32], and the model's [48, 32]");
     assert_int_equal(run("cp -r '" GOLDEN
                          "/models/llama1' other_epsilon; sed -i 's/\"rms_norm_eps\": "
                          "[^,]*/\"rms_norm_eps\": 0.5/' other_epsilon/config.json"),
                      0);
-    assert_int_equal(run("%s --model other_epsilon --data '" GOLDEN
-                         "/run/words.safetensors':3 --data '" GOLDEN
-                         "/run/answers.safetensors' %s --resume --out whole",
-                         "'" BUILD "/train'", strstr(SMALL, "--seq-len")),
-                     1);
-    assert_one_clear_line();
-    assert_said("or another config.json: --resume goes on as it was begun");
+    assert_error(run("%s --model other_epsilon --data '" GOLDEN
+                     "/run/words.safetensors':3 --data '" GOLDEN
+                     "/run/answers.safetensors' %s --resume --out whole",
+                     "'" BUILD "/train'", strstr(SMALL, "--seq-len")),
+                 "or another config.json: --resume goes on as it was begun");
     assert_int_equal(run("cp -r whole noted; sed -i 's/\"step\":\"12\"/\"step\":\"1x\"/' "
                          "noted/checkpoint.safetensors"),
                      0);
-    assert_int_equal(run("%s", SMALL "--resume --out noted"), 1);
-    assert_one_clear_line();
-    assert_said("noted/checkpoint.safetensors: its step is \"1x\": this program did not write it");
+    assert_error(run("%s", SMALL "--resume --out noted"),
+                 "noted/checkpoint.safetensors: its step is \"1x\": this program did not write it");
     /* Its disk is away: begun anew, the run would write over what is there. */
     assert_int_equal(run("cd noted && rm model.safetensors && ln -sf /nowhere/checkpoint "
                          "checkpoint.safetensors"),
                      0);
-    assert_int_equal(run("%s", SMALL "--resume --out noted"), 1);
-    assert_one_clear_line();
-    assert_said("noted/checkpoint.safetensors: it is a link, and what it points to is not there");
+    assert_error(run("%s", SMALL "--resume --out noted"),
+                 "noted/checkpoint.safetensors: it is a link, and what it points to is not there");
     assert_same_run("whole", "killed"); /* nothing was lost */
 }
 
@@ -421,9 +411,8 @@ static void several_processes_share_a_batch(void **state) {
             fail_msg("by Muon, step %d: %.9g, not %.9g", s + 1, shared[s], by_muon[s]);
     assert_int_equal(run(SEVERAL " -n 4 %s --out shared4", SMALL), 1);
     assert_said("a --batch-size of 3 sequences cannot be shared by 4 ranks");
-    assert_int_equal(run(SEVERAL " -n 2 %s --data - --out shared2_too </dev/null", SMALL), 1);
-    assert_one_clear_line();
-    assert_said("-: of several ranks only the first has a standard input: name a file");
+    assert_error(run(SEVERAL " -n 2 %s --data - --out shared2_too </dev/null", SMALL),
+                 "-: of several ranks only the first has a standard input: name a file");
     assert_int_equal(run(SEVERAL " -n 1 %s --out apart : -n 1 %s --data '" GOLDEN
                                  "/run/words.safetensors' --out apart",
                          SMALL, SMALL),
@@ -799,9 +788,7 @@ static void gifts_are_asked_for(void **state) {
 
 /* The command is refused in one line, and leaves no folder. */
 static void assert_not_begun(const char *options, const char *words) {
-    assert_int_equal(run("'" BUILD "/train' --out refused %s", options), 1);
-    assert_one_clear_line();
-    assert_said(words);
+    assert_error(run("'" BUILD "/train' --out refused %s", options), words);
     assert_false(exists("refused"));
 }
 
@@ -983,9 +970,8 @@ static void a_folder_has_one_run_at_a_time(void **state) {
     (void)state;
     int descriptor = open(AT("%s/whole", folder), O_RDONLY | O_DIRECTORY);
     assert_int_equal(flock(descriptor, LOCK_EX), 0);
-    assert_int_equal(run("%s", SMALL "--resume --out whole"), 1);
-    assert_one_clear_line();
-    assert_said("--out whole: another run is at work there");
+    assert_error(run("%s", SMALL "--resume --out whole"),
+                 "--out whole: another run is at work there");
     close(descriptor);
     assert_int_equal(run("mkdir -p other && cp whole/model.safetensors other"), 0);
     assert_int_equal(run("%s", SMALL "--resume --out other"), 1);
@@ -994,9 +980,8 @@ static void a_folder_has_one_run_at_a_time(void **state) {
     assert_int_equal(run("%s", SMALL "--out theirs"), 1);
     assert_said("a model lies there that no run of this program began");
     assert_int_equal(run("mkdir -p read && cp stories.txt read/log.csv"), 0);
-    assert_int_equal(run("%s", SMALL "--out read"), 1);
-    assert_one_clear_line();
-    assert_said("read/log.csv: no run wrote this file, and it would be lost");
+    assert_error(run("%s", SMALL "--out read"),
+                 "read/log.csv: no run wrote this file, and it would be lost");
     /* One that was killed before it had a checkpoint leaves nothing to the next. */
     assert_int_equal(run("mkdir -p early && touch early/tokenizer.json early/log.csv"), 0);
     assert_int_equal(run("'" BUILD "/train' --config tiny.json --tokenizer '" STORIES
