@@ -107,6 +107,10 @@ __attribute__((format(printf, 1, 2))) static inline int run(const char *format, 
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* A command of the program, or any other of the shell's, which must succeed. */
+#define assert_runs(...) assert_int_equal(run(__VA_ARGS__), 0)
+#define assert_shell(...) assert_int_equal(system(AT(__VA_ARGS__)), 0)
+
 static inline void assert_said(const char *words) {
     if (!strstr(said, words)) fail_msg("\"%s\" is not in:\n%s", words, said);
 }

@@ -183,7 +183,7 @@ static void assert_chat_is(const char *path, const Tokenizer *tokenizer, const c
 static void the_models_own_template_counts(void **state) {
     (void)state;
     Tokenizer *tokenizer = tokenizer_open(stories);
-    assert_int_equal(system(AT("mkdir %s/own", folder)), 0);
+    assert_shell("mkdir %s/own", folder);
     const char *own = AT("%s/own", folder);
     write_text("own/tokenizer_config.json",
                "{\"chat_template\": \"{{ eos_token }}\", \"eos_token\": {\"content\": \"<end>\"},"
@@ -245,7 +245,7 @@ static void what_is_no_template_is_named(void **state) {
     };
     Tokenizer *tokenizer = tokenizer_open(stories);
     refused_tokenizer = tokenizer;
-    assert_int_equal(system(AT("mkdir %s/refused", folder)), 0);
+    assert_shell("mkdir %s/refused", folder);
     char path[PATH];
     refused_path = text(path, "%s/refused", folder);
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -254,8 +254,7 @@ static void what_is_no_template_is_named(void **state) {
     }
     static const char *const links[] = {"chat_template.jinja", "tokenizer_config.json"};
     for (size_t i = 0; i < COUNT(links); i++) {
-        assert_int_equal(
-            system(AT("cd %s/refused && rm * && ln -s /nowhere/it %s", folder, links[i])), 0);
+        assert_shell("cd %s/refused && rm * && ln -s /nowhere/it %s", folder, links[i]);
         assert_refused(open_what_is_refused,
                        AT("%s: it is a link, and what it points to is not there", links[i]));
     }
@@ -307,11 +306,9 @@ static void a_turn_begins_as_the_tokenizer_has_it(void **state) {
     } kinds[] = {{"sentencepiece", true}, {"prepend", true}, {"metaspace", false}};
     for (int i = 0; i < 3; i++) {
         /* The committed ones have [INST] for a token of its own: not so here. */
-        assert_int_equal(
-            system(AT("cd %s && mkdir %s && cp '%s/tests/golden/tokenizers/%s/'* %s && cd %s && "
-                      "for f in *.json; do [ ! -f $f ] || sed -i 's/\\[INST\\]/[OTHER]/g' $f; done",
-                      folder, kinds[i].name, ROOT, kinds[i].name, kinds[i].name, kinds[i].name)),
-            0);
+        assert_shell("cd %s && mkdir %s && cp '%s/tests/golden/tokenizers/%s/'* %s && cd %s && "
+                     "for f in *.json; do [ ! -f $f ] || sed -i 's/\\[INST\\]/[OTHER]/g' $f; done",
+                     folder, kinds[i].name, ROOT, kinds[i].name, kinds[i].name, kinds[i].name);
         Tokenizer *t = tokenizer_open_any(AT("%s/%s", folder, kinds[i].name));
         Chat chat = chat_open(folder, t, &plain, "llama2", NULL);
         size_t count, length;
@@ -363,22 +360,19 @@ static void make_dated_model(void) {
         tensors[i].shape[0] = V;
         tensors[i].data = calloc(tensor_count(&tensors[i]), sizeof(uint16_t));
     }
-    assert_int_equal(system(AT("mkdir -p %s/dated", folder)), 0);
+    assert_shell("mkdir -p %s/dated", folder);
     safetensors_save(AT("%s/dated/model.safetensors", folder), file.count, tensors, 0, NULL);
     for (size_t i = 0; i < file.count; i++)
         if (strcmp(tensors[i].name, "model.embed_tokens.weight") == 0)
             free((void *)tensors[i].data);
     safetensors_close(&file);
-    assert_int_equal(system(AT("cp '%s/tests/golden/tokenizers/tiktoken/tokenizer.model' %s/dated/",
-                               ROOT, folder)),
-                     0);
-    assert_int_equal(
-        system(AT("sed -e 's/\"vocab_size\": 1024/\"vocab_size\": %d/' -e 's/\"rope_type\": "
-                  "\"default\"/\"rope_type\": \"llama3\", \"factor\": 8.0, \"low_freq_factor\": "
-                  "1.0, \"high_freq_factor\": 4.0, \"original_max_position_embeddings\": 256/' "
-                  "'%s/config.json' >%s/dated/config.json",
-                  V, stories, folder)),
-        0);
+    assert_shell("cp '%s/tests/golden/tokenizers/tiktoken/tokenizer.model' %s/dated/", ROOT,
+                 folder);
+    assert_shell("sed -e 's/\"vocab_size\": 1024/\"vocab_size\": %d/' -e 's/\"rope_type\": "
+                 "\"default\"/\"rope_type\": \"llama3\", \"factor\": 8.0, \"low_freq_factor\": "
+                 "1.0, \"high_freq_factor\": 4.0, \"original_max_position_embeddings\": 256/' "
+                 "'%s/config.json' >%s/dated/config.json",
+                 V, stories, folder);
 }
 
 static size_t tokens_of(const Tokenizer *tokenizer, const char *form, const char *date) {
@@ -401,17 +395,13 @@ static void llama_is_told_the_date(void **state) {
     assert_true(own != said_so && own != none && said_so != none);
     make_dated_model();
     write_text("hello", "Hello!\n");
-    assert_int_equal(run("--model dated --chat --system-prompt 'Be kind.' --max-tokens 0 <hello"),
-                     0);
+    assert_runs("--model dated --chat --system-prompt 'Be kind.' --max-tokens 0 <hello");
     assert_said(AT("prompt: %zu tokens,", own));
-    assert_int_equal(
-        run("--model dated --chat --date '%s' --system-prompt 'Be kind.' --max-tokens 0 <hello",
-            long_ago),
-        0);
+    assert_runs("--model dated --chat --date '%s' --system-prompt 'Be kind.' --max-tokens 0 <hello",
+                long_ago);
     assert_said(AT("prompt: %zu tokens,", said_so));
-    assert_int_equal(run("--model dated --chat --chat-template llama3 --system-prompt 'Be kind.' "
-                         "--max-tokens 0 <hello"),
-                     0);
+    assert_runs("--model dated --chat --chat-template llama3 --system-prompt 'Be kind.' "
+                "--max-tokens 0 <hello");
     assert_said(AT("prompt: %zu tokens,", none));
     tokenizer_close(llama3);
 }
@@ -420,52 +410,48 @@ static void llama_is_told_the_date(void **state) {
  * said. */
 static void a_template_decides_what_is_read(void **state) {
     (void)state;
-    assert_int_equal(
-        system(AT("mkdir %s/asked && cp -r '%s'/* %s/asked/", folder, stories, folder)), 0);
+    assert_shell("mkdir %s/asked && cp -r '%s'/* %s/asked/", folder, stories, folder);
     write_text("asked/chat_template.jinja", "{{ bos_token }}{{ messages[-1].content }}");
     write_text("once", "Once upon a time\n");
-    assert_int_equal(run("--prompt 'Once upon a time' --temperature 0 --max-tokens 8 --quiet"), 0);
+    assert_runs("--prompt 'Once upon a time' --temperature 0 --max-tokens 8 --quiet");
     char told[sizeof said];
     strcpy(told, said + strlen("Once upon a time "));
-    assert_int_equal(run("--model asked --chat --temperature 0 --max-tokens 8 --quiet <once"), 0);
+    assert_runs("--model asked --chat --temperature 0 --max-tokens 8 --quiet <once");
     assert_string_equal(said, told);
-    assert_int_equal(run("--chat --max-tokens 3 <once"), 0);
+    assert_runs("--chat --max-tokens 3 <once");
     assert_said("note: the model has no chat_template, and is talked to as llama2; --chat-template "
                 "NAME takes another form\n");
-    assert_int_equal(run("--chat --chat-template mistral --max-tokens 3 <once"), 0);
+    assert_runs("--chat --chat-template mistral --max-tokens 3 <once");
     assert_null(strstr(said, "note:"));
-    assert_int_equal(run("--model asked --chat --max-tokens 3 <once"), 0);
+    assert_runs("--model asked --chat --max-tokens 3 <once");
     assert_null(strstr(said, "note:"));
     static const char *const no_text[][2] = {
         {"", "its chat template makes nothing of this conversation"},
         {"a\\0b", "it has a NUL in it: this is no text"}};
     for (size_t i = 0; i < COUNT(no_text); i++) {
-        assert_int_equal(
-            system(AT("printf '%s' >%s/asked/chat_template.jinja", no_text[i][0], folder)), 0);
+        assert_shell("printf '%s' >%s/asked/chat_template.jinja", no_text[i][0], folder);
         assert_error(run("--model asked --chat --max-tokens 3 --quiet <once"),
                      AT("asked/chat_template.jinja: %s (--chat-template NAME takes another)",
                         no_text[i][1]));
     }
     /* Without a template there may be tokens that show the form; otherwise none is guessed. */
-    assert_int_equal(run("--model dated --chat --max-tokens 0 <once"), 0);
+    assert_runs("--model dated --chat --max-tokens 0 <once");
     assert_said("talked to as llama3.1; ");
     static const char *const no_template[] = {"{}", "{\"chat_template\": null}"};
     for (size_t i = 0; i < COUNT(no_template); i++) {
-        assert_int_equal(system(AT("rm -f %s/asked/chat_template.jinja", folder)), 0);
+        assert_shell("rm -f %s/asked/chat_template.jinja", folder);
         write_text("asked/tokenizer_config.json", no_template[i]);
         assert_error(run("--model asked --chat --max-tokens 3 <once"),
                      "asked: it has no chat_template, and no tokens that show how it is talked to: "
                      "--chat-template NAME says so, if it is a chat model (llama2, ");
-        assert_int_equal(
-            run("--model asked --chat --chat-template mistral --max-tokens 3 --quiet <once"), 0);
+        assert_runs("--model asked --chat --chat-template mistral --max-tokens 3 --quiet <once");
     }
 
     write_text("asked/chat_template.jinja", "{% filter upper %}{% endfilter %}");
     assert_error(run("--model asked --chat --max-tokens 3 <once"),
                  "chat_template.jinja: its chat template, line 1: {% filter %} is not known here "
                  "(--chat-template NAME takes another)");
-    assert_int_equal(
-        run("--model asked --chat --chat-template zephyr --max-tokens 3 --quiet <once"), 0);
+    assert_runs("--model asked --chat --chat-template zephyr --max-tokens 3 --quiet <once");
     write_text("asked/chat_template.jinja", "{{ raise_exception('Not today.') }}");
     assert_int_equal(run("--model asked --chat --max-tokens 3 <once"), 1);
     assert_said("it refuses this conversation: Not today.");
@@ -483,7 +469,7 @@ static void a_message_may_have_several_lines(void **state) {
                "{{ bos_token }}{{ messages | length }}{{ messages[-1].content }}");
     write_text("one",
                "a\\\nb\\\nc\rc\r\n\n \nd\n"); /* what stands behind an odd character is not lost */
-    assert_int_equal(run("--model asked --chat --max-tokens 0 <one"), 0);
+    assert_runs("--model asked --chat --max-tokens 0 <one");
     Tokenizer *tokenizer = tokenizer_open(stories);
     size_t first, second, same = 0;
     int *one = tokenizer_encode(tokenizer, 8, "1a\nb\nc\rc", false, &first),
@@ -493,7 +479,7 @@ static void a_message_may_have_several_lines(void **state) {
     assert_said(AT("prompt: %zu tokens,", 1 + first + second - same));
     free(one);
     free(other);
-    assert_int_equal(run("--model asked --chat --max-tokens 0 <one | wc -l"), 0);
+    assert_runs("--model asked --chat --max-tokens 0 <one | wc -l");
     assert_said("\n2\n");
     tokenizer_close(tokenizer);
 }
@@ -509,26 +495,25 @@ static void a_full_chat_forgets_its_oldest_turns(void **state) {
                        "She was in the forest.\nWho?\n");
     static const char ask[] =
         "--model asked --chat --system-prompt 'Be kind.' --temperature 0 --ignore-eos --quiet";
-    assert_int_equal(run("%s --ctx-size 60 --max-tokens 12 <long", ask), 0);
+    assert_runs("%s --ctx-size 60 --max-tokens 12 <long", ask);
     assert_said("\nnote: the context of 60 tokens is full: the oldest 1 turn is forgotten\n");
-    assert_int_equal(run("%s --ctx-size 60 --max-tokens 30 <long 2>/dev/null", ask), 0);
+    assert_runs("%s --ctx-size 60 --max-tokens 30 <long 2>/dev/null", ask);
     int lines = 0;
     for (const char *c = said; *c; c++) lines += *c == '\n';
     assert_true(lines >= 5); /* every turn was answered */
-    assert_int_equal(run("%s --ctx-size 500 --max-tokens 2 <long", ask), 0);
+    assert_runs("%s --ctx-size 500 --max-tokens 2 <long", ask);
     assert_null(strstr(said, "note:"));
-    assert_int_equal(run("%s --ctx-size 30 --max-tokens 100 <once", ask),
-                     0); /* nothing to forget */
+    assert_runs("%s --ctx-size 30 --max-tokens 100 <once", ask); /* nothing to forget */
     assert_said("\nnote: the context of 30 tokens is full\n");
     assert_int_equal(run("%s --ctx-size 10 --max-tokens 100 <long", ask), 1);
     assert_said("tokens are more than a context of 10 has room for, which --ctx-size widens");
     /* What is read after forgetting is what a conversation without that turn would read. */
     write_text("second", "She was in the forest.\n");
     write_text("both", "Tom?\nShe was in the forest.\n");
-    assert_int_equal(run("%s --ctx-size 200 --max-tokens 16 <second", ask), 0);
+    assert_runs("%s --ctx-size 200 --max-tokens 16 <second", ask);
     char alone[sizeof said];
     strcpy(alone, said);
-    assert_int_equal(run("%s --ctx-size 36 --max-tokens 16 <both 2>/dev/null", ask), 0);
+    assert_runs("%s --ctx-size 36 --max-tokens 16 <both 2>/dev/null", ask);
     if (!strstr(said, alone))
         fail_msg("after a turn is forgotten it says\n%s\nand not\n%s", said, alone);
 }

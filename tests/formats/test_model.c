@@ -148,17 +148,15 @@ static void a_mistral_is_a_llama_up_to_its_window(void **state) {
         const char *window;
         int context; /* of 64 */
     } cases[] = {{"\"sliding_window\": null,", 64}, {"\"sliding_window\": 9,", 9}, {"", 64}};
-    assert_int_equal(run("--model '%s' --token-ids 1,2,3,4,5,6,7,8,9", GOLDEN("llama3")), 0);
+    assert_runs("--model '%s' --token-ids 1,2,3,4,5,6,7,8,9", GOLDEN("llama3"));
     char llama[sizeof said];
     strcpy(llama, strstr(said, "\n"));
     for (size_t i = 0; i < COUNT(cases); i++) {
         write_config("mistral", "llama3", "{", AT("{ %s", cases[i].window));
-        assert_int_equal(
-            system(AT("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' "
-                      "config.json && cp '%s'/*.safetensors .",
-                      folder, GOLDEN("llama3"))),
-            0);
-        assert_int_equal(run("--model mistral --token-ids 1,2,3,4,5,6,7,8,9"), 0);
+        assert_shell("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' "
+                     "config.json && cp '%s'/*.safetensors .",
+                     folder, GOLDEN("llama3"));
+        assert_runs("--model mistral --token-ids 1,2,3,4,5,6,7,8,9");
         assert_string_equal(strstr(said, "\n"), llama);
         Config c = config_read(AT("%s/mistral/config.json", folder));
         assert_int_equal(config_context(&c), cases[i].context);
@@ -183,55 +181,44 @@ static void a_mistral_is_a_llama_up_to_its_window(void **state) {
  * converts them. */
 static void other_files_of_weights_are_told_apart(void **state) {
     (void)state;
-    assert_int_equal(run("--model '%s' --token-ids 1,2,3", GOLDEN("llama2_70b")), 0);
+    assert_runs("--model '%s' --token-ids 1,2,3", GOLDEN("llama2_70b"));
     char whole[sizeof said];
     strcpy(whole, strstr(said, "\n"));
-    assert_int_equal(
-        run("--model '%s/model.safetensors.index.json' --token-ids 1,2,3", GOLDEN("llama2_70b")),
-        0);
+    assert_runs("--model '%s/model.safetensors.index.json' --token-ids 1,2,3",
+                GOLDEN("llama2_70b"));
     assert_string_equal(strstr(said, "\n"), whole);
-    assert_int_equal(run("--model '%s/model.safetensors' --token-ids 1,2,3", GOLDEN("llama3")), 0);
-    assert_int_equal(
-        system(AT("cd %s && mkdir alone && cp '%s'/*.json '%s'/model.safetensors alone", folder,
-                  GOLDEN("llama3"), GOLDEN("llama3"))),
-        0);
-    assert_int_equal(
-        system(AT("cd %s/alone && " PROGRAM " --model model.safetensors --token-ids 1,2,3 >out",
-                  folder)),
-        0);
-    assert_int_equal(system(AT("cd %s/alone && mv model.safetensors pytorch_model.bin", folder)),
-                     0);
+    assert_runs("--model '%s/model.safetensors' --token-ids 1,2,3", GOLDEN("llama3"));
+    assert_shell("cd %s && mkdir alone && cp '%s'/*.json '%s'/model.safetensors alone", folder,
+                 GOLDEN("llama3"), GOLDEN("llama3"));
+    assert_shell("cd %s/alone && " PROGRAM " --model model.safetensors --token-ids 1,2,3 >out",
+                 folder);
+    assert_shell("cd %s/alone && mv model.safetensors pytorch_model.bin", folder);
     assert_error(run("--model alone --token-ids 1"),
                  "alone: it holds pytorch_model.bin and no model.safetensors. transformers "
                  "writes one beside it: python3 -c \"from sys import argv; from transformers "
                  "import AutoModelForCausalLM as M; M.from_pretrained(argv[1], "
                  "dtype='auto').save_pretrained(argv[2])\" 'alone' 'alone'");
-    assert_int_equal(
-        system(AT("cd %s/alone && mv pytorch_model.bin pytorch_model.bin.index.json", folder)), 0);
+    assert_shell("cd %s/alone && mv pytorch_model.bin pytorch_model.bin.index.json", folder);
     assert_error(run("--model alone --token-ids 1"),
                  "alone: it holds pytorch_model.bin.index.json and no model.safetensors");
-    assert_int_equal(
-        system(AT("cd %s/alone && rm *.json && touch consolidated.00.pth params.json", folder)), 0);
+    assert_shell("cd %s/alone && rm *.json && touch consolidated.00.pth params.json", folder);
     assert_error(run("--model alone --token-ids 1"),
                  "alone: it is Meta's checkpoint, consolidated.00.pth. ");
     assert_said("python3 '" ROOT "/chapters/14_engine/formats/convert_meta.py' 'alone'");
-    assert_int_equal(system(AT("mv '%s/alone' \"%s/it's\"", folder, folder)), 0);
+    assert_shell("mv '%s/alone' \"%s/it's\"", folder, folder);
     assert_error(run("--model \"it's\" --token-ids 1"), "convert_meta.py' 'it'\\''s'");
 }
 
 /* Snapshots of links, beside what they point to; and an adapter. */
 static void folders_around_a_model_are_named(void **state) {
     (void)state;
-    assert_int_equal(
-        system(AT("cd %s && mkdir -p cache/snapshots/3ab && cp -r '%s' cache/blobs && cd "
-                  "cache/snapshots/3ab && for f in ../../blobs/*; do ln -s $f .; done",
-                  folder, GOLDEN("llama3"))),
-        0);
-    assert_int_equal(run("--model cache/snapshots/3ab --token-ids 1,2,3"), 0);
+    assert_shell("cd %s && mkdir -p cache/snapshots/3ab && cp -r '%s' cache/blobs && cd "
+                 "cache/snapshots/3ab && for f in ../../blobs/*; do ln -s $f .; done",
+                 folder, GOLDEN("llama3"));
+    assert_runs("--model cache/snapshots/3ab --token-ids 1,2,3");
     assert_error(run("--model cache --token-ids 1"),
                  "error: cache: the model is the folder in its snapshots: name that");
-    assert_int_equal(
-        system(AT("mkdir %s/lora && echo {} >%s/lora/adapter_config.json", folder, folder)), 0);
+    assert_shell("mkdir %s/lora && echo {} >%s/lora/adapter_config.json", folder, folder);
     assert_error(run("--model lora --token-ids 1"),
                  "error: lora: it holds an adapter, not a model: peft's");
     assert_int_equal(symlink("/nowhere/llama.gguf", AT("%s/lost.gguf", folder)), 0);
@@ -371,7 +358,7 @@ static void many_tensors_take_linear_time(void **state) {
 static void make_shards(const char *from, const char *to) {
     const char *golden = GOLDEN("llama2_70b");
     write_config("shards", "llama2_70b", "", "");
-    assert_int_equal(system(AT("cp '%s'/model-*.safetensors %s/shards", golden, folder)), 0);
+    assert_shell("cp '%s'/model-*.safetensors %s/shards", golden, folder);
     write_replaced("shards/model.safetensors.index.json",
                    AT("%s/model.safetensors.index.json", golden), from, to);
 }
@@ -385,8 +372,7 @@ static void an_index_of_shards_is_refused(void **state) {
 static void shards_are_the_model_or_get_one_line(void **state) {
     (void)state;
     make_shards("", "");
-    assert_int_equal(
-        run("--model shards --compare '%s/expected.safetensors'", GOLDEN("llama2_70b")), 0);
+    assert_runs("--model shards --compare '%s/expected.safetensors'", GOLDEN("llama2_70b"));
     truncate(AT("%s/shards/model-00002-of-00002.safetensors", folder), 9000);
     assert_error(run("--model shards --token-ids 1"), "model-00002-of-00002.safetensors: tensor ");
     assert_error(run("--model shards/model-00001-of-00002.safetensors --token-ids 1"),
@@ -431,16 +417,15 @@ static void a_tree_is_of_any_model(void **state) {
     for (size_t i = 0; i < COUNT(paths); i++) {
         struct stat status;
         assert_int_equal(stat(paths[i], &status), 0);
-        assert_int_equal(run("--summary '%s'", paths[i]), 0);
+        assert_runs("--summary '%s'", paths[i]);
         assert_said("LlamaForCausalLM(\n  (model): LlamaModel(\n");
         assert_said(AT("\nThis file has %lld bytes.\n", (long long)status.st_size));
     }
-    assert_int_equal(run("--summary '%s'", GOLDEN("llama2_70b")), 0);
+    assert_runs("--summary '%s'", GOLDEN("llama2_70b"));
     assert_null(strstr(said, "This file has"));
     assert_error(run("--summary '%s/config.json'", GOLDEN("llama2_70b")),
                  "this is no .bin of llama2.c: name one, a .gguf or a model's folder");
-    assert_int_equal(system(AT("head -c 4000 /dev/zero >%s/hollow.gguf", folder)),
-                     0); /* a download that never came */
+    assert_shell("head -c 4000 /dev/zero >%s/hollow.gguf", folder); /* a download that never came */
     assert_error(run("--summary '%s/hollow.gguf'", folder),
                  "hollow.gguf: it does not begin with GGUF");
 }

@@ -240,9 +240,8 @@ static void a_folder_adds_tokens(void **state) {
     const char *id;
     json_object_foreach((json_t *)decoder, id, one) json_object_set_new(
         names, json_string_value(json_object_get(one, "content")), json_integer(atoi(id)));
-    assert_int_equal(system(AT("mkdir %s/added && cp '%s' %s/added", folder,
-                               GOLDEN("sentencepiece/tokenizer.model"), folder)),
-                     0);
+    assert_shell("mkdir %s/added && cp '%s' %s/added", folder,
+                 GOLDEN("sentencepiece/tokenizer.model"), folder);
 
     json_t *config = json_pack("{s:O}", "added_tokens_decoder", decoder);
     assert_int_equal(json_dump_file(config, AT("%s/added/tokenizer_config.json", folder), 0), 0);
@@ -250,7 +249,7 @@ static void a_folder_adds_tokens(void **state) {
     check_other(t, "added_tokens_decoder", answers);
     tokenizer_close(t);
 
-    assert_int_equal(system(AT("rm %s/added/tokenizer_config.json", folder)), 0);
+    assert_shell("rm %s/added/tokenizer_config.json", folder);
     assert_int_equal(json_dump_file(names, AT("%s/added/added_tokens.json", folder), 0), 0);
     t = tokenizer_open_any(AT("%s/added", folder));
     size_t i;
@@ -268,10 +267,9 @@ static void a_folder_adds_tokens(void **state) {
  * since. */
 static void a_tokenizer_json_counts_more(void **state) {
     (void)state;
-    assert_int_equal(system(AT("mkdir %s/twice && cp '%s' '%s' %s/twice", folder,
-                               GOLDEN("sentencepiece/tokenizer.model"),
-                               GOLDEN("metaspace/tokenizer.json"), folder)),
-                     0);
+    assert_shell("mkdir %s/twice && cp '%s' '%s' %s/twice", folder,
+                 GOLDEN("sentencepiece/tokenizer.model"), GOLDEN("metaspace/tokenizer.json"),
+                 folder);
     Tokenizer *both = tokenizer_open_any(AT("%s/twice", folder)),
               *alone = tokenizer_open_any(GOLDEN("metaspace"));
     assert_int_equal(tokenizer_size(both), tokenizer_size(alone));
@@ -517,7 +515,7 @@ static void a_text_goes_on_after_a_special_token(void **state) {
  * every text still has the same ids, and they the same text. */
 static void what_changes_nothing_gives_the_same_ids(void **state) {
     const char *const *its = *state, *name = its[2];
-    assert_int_equal(system(AT("mkdir -p %s/otherwise", folder)), 0);
+    assert_shell("mkdir -p %s/otherwise", folder);
     write_replaced("otherwise/tokenizer.json", GOLDEN(name), its[0], its[1]);
     Tokenizer *ours = tokenizer_open_any(GOLDEN(name)),
               *other = tokenizer_open_any(AT("%s/otherwise", folder));
@@ -543,7 +541,7 @@ static void what_changes_nothing_gives_the_same_ids(void **state) {
 /* A committed tokenizer's file in a folder of its own, begins. Up to an empty one, each further
  * text is the name of a file beside it, and what that holds; or its post_processor. */
 static void write_beside(const char *name, const char *const *beside) {
-    assert_int_equal(system(AT("rm -rf %s/begins; mkdir %s/begins", folder, folder)), 0);
+    assert_shell("rm -rf %s/begins; mkdir %s/begins", folder, folder);
     const char *copy = AT("begins/%s", strchr(name, '/') + 1);
     write_replaced(copy, GOLDEN(name), "", "");
     for (; **beside; beside++) {
@@ -567,7 +565,7 @@ static void a_text_begins_as_the_folder_says(void **state) {
 /* A name that is not <s>, in a tokenizer.model; and a tokenizer.json beside it, which decides. */
 static void a_text_begins_with_another_name(void **state) {
     (void)state;
-    assert_int_equal(system(AT("mkdir -p %s/begins", folder)), 0);
+    assert_shell("mkdir -p %s/begins", folder);
     size_t size;
     char *model = file_read(GOLDEN("sentencepiece/tokenizer.model"), &size);
     ((char *)memmem(model, size, "<s>", 3))[1] = 'S';
@@ -579,7 +577,7 @@ static void a_text_begins_with_another_name(void **state) {
          "\"id\":"
          "\"<S>\"}},{\"Sequence\":{\"id\":\"A\"}}],\"special_tokens\":{\"<S>\":{\"ids\":[1]}}}}"}};
     for (size_t i = 0; i < COUNT(says); i++) {
-        assert_int_equal(system(AT("rm -f %s/begins/*", folder)), 0);
+        assert_shell("rm -f %s/begins/*", folder);
         write_bytes("begins/tokenizer.model", size, model);
         write_text(AT("begins/%s", says[i][0]), says[i][1]);
         Tokenizer *t = tokenizer_open_any(AT("%s/begins/tokenizer.model", folder));
@@ -593,7 +591,7 @@ static void a_text_ends_as_the_folder_says(void **state) {
     const char *const *its = *state;
     write_beside(its[1], its + 3);
     if (strcmp(its[1], "metaspace/tokenizer.json") == 0) /* then no token has the usual name */
-        assert_int_equal(system(AT("sed -i 's#</s>#</S>#g' %s/begins/tokenizer.json", folder)), 0);
+        assert_shell("sed -i 's#</s>#</S>#g' %s/begins/tokenizer.json", folder);
     Tokenizer *t = tokenizer_open_any(AT("%s/begins", folder));
     assert_int_equal(tokenizer_eos(t), atoi(its[2]));
     tokenizer_close(t);
@@ -602,14 +600,12 @@ static void a_text_ends_as_the_folder_says(void **state) {
 /* Copied as a text, a line of tokenizer.model ends otherwise. */
 static void lines_may_end_as_on_windows(void **state) {
     (void)state;
-    assert_int_equal(system(AT("sed 's/$/\r/' '%s' >%s/windows.model",
-                               GOLDEN("tiktoken/tokenizer.model"), folder)),
-                     0);
-    assert_int_equal(
-        run("--model '%s' --encode 'The llama sits.'", GOLDEN("tiktoken/tokenizer.model")), 0);
+    assert_shell("sed 's/$/\r/' '%s' >%s/windows.model", GOLDEN("tiktoken/tokenizer.model"),
+                 folder);
+    assert_runs("--model '%s' --encode 'The llama sits.'", GOLDEN("tiktoken/tokenizer.model"));
     char as_it_is[sizeof said];
     strcpy(as_it_is, said);
-    assert_int_equal(run("--model windows.model --encode 'The llama sits.'"), 0);
+    assert_runs("--model windows.model --encode 'The llama sits.'");
     assert_string_equal(said, as_it_is);
 }
 
@@ -766,12 +762,10 @@ static void files_that_end_too_early_get_one_line(void **state) {
 static void ids_go_from_one_to_the_next(void **state) {
     (void)state;
     const char *model = GOLDEN("sentencepiece");
-    assert_int_equal(
-        run("--model '%s' --encode 'the llama' >ids && %s --model '%s' --decode - <ids", model,
-            PROGRAM, model),
-        0);
+    assert_runs("--model '%s' --encode 'the llama' >ids && %s --model '%s' --decode - <ids", model,
+                PROGRAM, model);
     assert_string_equal(said, "the llama\n");
-    assert_int_equal(run("--model '%s' --info", model), 0);
+    assert_runs("--model '%s' --info", model);
     assert_said("1400 tokens");
 }
 

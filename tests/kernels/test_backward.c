@@ -361,10 +361,9 @@ static void spoil(const char *to, const char *name) {
 static void the_first_that_differs_is_named(void **state) {
     (void)state;
     const char *model = ROOT "/tests/golden/models/llama31";
-    assert_int_equal(run("'%s/16_backward' --model '%s' --compare "
-                         "'%s/tests/golden/gradients/llama31.safetensors'",
-                         BUILD, model, ROOT),
-                     0);
+    assert_runs("'%s/16_backward' --model '%s' --compare "
+                "'%s/tests/golden/gradients/llama31.safetensors'",
+                BUILD, model, ROOT);
     assert_non_null(strstr(said, "Nothing differs."));
     spoil(AT("%s/spoiled.safetensors", folder), "model.layers.0.mlp.up_proj.weight");
     assert_int_equal(
@@ -380,8 +379,7 @@ static void a_file_in_another_order_is_compared_too(void **state) {
     Model model = model_open(ROOT "/tests/golden/models/llama2_70b");
     write_bin(AT("%s/interleaved.bin", folder), &model);
     model_close(&model);
-    assert_int_equal(run("'%s/16_backward' --model interleaved.bin --compare '%s'", BUILD, golden),
-                     0);
+    assert_runs("'%s/16_backward' --model interleaved.bin --compare '%s'", BUILD, golden);
     assert_non_null(strstr(said, "Nothing differs."));
 }
 

@@ -503,9 +503,8 @@ static void copy_model(const char *name, const char *spoilt, uint16_t bits) {
         tensors[i].data = values = xmalloc(tensor_bytes(&tensors[i]));
         for (size_t k = 0; k < tensor_count(&tensors[i]); k++) values[k] = bits;
     }
-    assert_int_equal(system(AT("mkdir -p %s/%s && cp '%s'/*.json '%s'/tokenizer.model %s/%s",
-                               folder, name, stories, stories, folder, name)),
-                     0);
+    assert_shell("mkdir -p %s/%s && cp '%s'/*.json '%s'/tokenizer.model %s/%s", folder, name,
+                 stories, stories, folder, name);
     safetensors_save(AT("%s/%s/model.safetensors", folder, name), file.count, tensors, 0, NULL);
     safetensors_close(&file);
     free(values);
@@ -515,61 +514,59 @@ static void copy_model(const char *name, const char *spoilt, uint16_t bits) {
  * enough; who uses such a token is told. */
 static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
     (void)state;
-    assert_int_equal(system(AT("cp -r '%s' %s/padded", stories, folder)), 0);
-    assert_int_equal(run("--temperature 0 --prompt 'Once upon' --max-tokens 9 --quiet"), 0);
+    assert_shell("cp -r '%s' %s/padded", stories, folder);
+    assert_runs("--temperature 0 --prompt 'Once upon' --max-tokens 9 --quiet");
     char told[sizeof said];
     strcpy(told, said);
     write_text("padded/added_tokens.json", "{\"<pad>\": 1024}");
-    assert_int_equal(
-        run("--model padded --temperature 0 --prompt 'Once upon' --max-tokens 9 --quiet"), 0);
+    assert_runs("--model padded --temperature 0 --prompt 'Once upon' --max-tokens 9 --quiet");
     assert_string_equal(said, told);
     assert_int_equal(run("--model padded --prompt 'Once <pad>' --quiet"), 1);
     assert_said("token 1024 is not in the vocabulary of 1024");
 #define SMALLER "--tokenizer '" ROOT "/tests/golden/tokenizers/metaspace' --temperature 0 "
-    assert_int_equal(run(SMALLER "--prompt 'Once upon' --max-tokens 9 --quiet"), 0);
+    assert_runs(SMALLER "--prompt 'Once upon' --max-tokens 9 --quiet");
     assert_null(strstr(said, "note:"));
-    assert_int_equal(run(SMALLER "--prompt 'Once upon' --max-tokens 9"), 0);
+    assert_runs(SMALLER "--prompt 'Once upon' --max-tokens 9");
     assert_said(
         "note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no text\n");
     /* The most probable are "ed" and tokens that it does not know, which still go on. */
-    assert_int_equal(run(SMALLER "--prompt 'Once upon' --max-tokens 3 --logprobs 1 --quiet"), 0);
+    assert_runs(SMALLER "--prompt 'Once upon' --max-tokens 3 --logprobs 1 --quiet");
     int number, count = 0;
     for (const char *line = said; *line; line += strcspn(line, "\n") + 1, count++)
         if (sscanf(line, "[%d] ", &number) == 1) assert_true(number >= 722 && number < 1024);
         else assert_memory_equal(line, "ed -0.0", 7);
     assert_int_equal(count, 3);
-    assert_int_equal(run("--temperature 0 --prompt 'Once upon' --max-tokens 1"), 0);
+    assert_runs("--temperature 0 --prompt 'Once upon' --max-tokens 1");
     assert_null(strstr(said, "note:"));
 #undef SMALLER
 }
 
 static void llama_tells_a_story(void **state) {
     (void)state;
-    assert_int_equal(run("--temperature 0 --prompt 'Once upon a time' --quiet"), 0);
+    assert_runs("--temperature 0 --prompt 'Once upon a time' --quiet");
     assert_int_equal(strncmp(said, "Once upon a time there was ", 27), 0);
     assert_said("\nQuestion: ");
     char first[sizeof said];
     strcpy(first, said);
     write_text("prompt", "Once upon a time\n");
-    assert_int_equal(run("--temperature 0 --prompt - --max-tokens 30 --quiet --threads 1 <prompt"),
-                     0);
+    assert_runs("--temperature 0 --prompt - --max-tokens 30 --quiet --threads 1 <prompt");
     *strrchr(said, '\n') = '\0';
     assert_int_equal(strncmp(first, said, strlen(said)), 0);
 
-    assert_int_equal(run("--seed 3 --max-tokens 12 --threads 1 --quiet"), 0);
+    assert_runs("--seed 3 --max-tokens 12 --threads 1 --quiet");
     strcpy(first, said);
-    assert_int_equal(run("--seed 3 --max-tokens 12 --threads 2 --quiet"), 0);
+    assert_runs("--seed 3 --max-tokens 12 --threads 2 --quiet");
     assert_string_equal(said, first);
-    assert_int_equal(run("--seed 3 --max-tokens 12 2>/dev/null"), 0);
+    assert_runs("--seed 3 --max-tokens 12 2>/dev/null");
     assert_string_equal(said, first);
-    assert_int_equal(run("--seed 3 --max-tokens 3"), 0);
+    assert_runs("--seed 3 --max-tokens 3");
     assert_said("memory allows");
     assert_said("; seed 3\n");
-    assert_int_equal(run("--prompt Once --max-tokens 1"), 0);
+    assert_runs("--prompt Once --max-tokens 1");
     assert_said("; written: 1 token, ");
-    assert_int_equal(run("--max-tokens 0 --prompt 'As it is' --quiet"), 0);
+    assert_runs("--max-tokens 0 --prompt 'As it is' --quiet");
     assert_string_equal(said, "As it is\n");
-    assert_int_equal(run("--ctx-size 20 --max-tokens 30 --seed 1 --quiet"), 0);
+    assert_runs("--ctx-size 20 --max-tokens 30 --seed 1 --quiet");
     assert_said("\nnote: the context of 20 tokens is full\n");
     assert_null(strstr(said, "\n\n"));
 }
@@ -577,20 +574,20 @@ static void llama_tells_a_story(void **state) {
 static void a_text_ends_where_it_is_told_to(void **state) {
     (void)state;
     static const char ask[] = "--temperature 0 --prompt 'Once upon a time' --max-tokens 20 --quiet";
-    assert_int_equal(run("%s", ask), 0);
+    assert_runs("%s", ask);
     char whole[sizeof said];
     strcpy(whole, said);
-    assert_int_equal(run("%s --stop '. ' --stop '\nQuestion' --stop nothing", ask), 0);
+    assert_runs("%s --stop '. ' --stop '\nQuestion' --stop nothing", ask);
     size_t shown = strlen(said) - 1;
     assert_true(said[shown] == '\n' && memcmp(said, whole, shown) == 0 &&
                 strncmp(whole + shown, ". ", 2) == 0);
     assert_non_null(strstr(whole, " there was"));
-    assert_int_equal(run("%s --stop ' there was'", ask), 0);
+    assert_runs("%s --stop ' there was'", ask);
     assert_int_equal(strlen(said) - 1, strstr(whole, " there was") - whole);
-    assert_int_equal(run("%s --stop 'Once'", ask), 0); /* the prompt is not looked at */
+    assert_runs("%s --stop 'Once'", ask); /* the prompt is not looked at */
     assert_true(strlen(said) > strlen("Once upon a time\n"));
     write_text("hello", "Hello!\n");
-    assert_int_equal(run("--chat --quiet --temperature 0 --stop e <hello"), 0);
+    assert_runs("--chat --quiet --temperature 0 --stop e <hello");
     assert_null(strchr(said, 'e'));
 }
 
@@ -605,11 +602,10 @@ static void tokens_go_in_and_out(void **state) {
     for (int i = 20; i < 40; i++)
         sprintf(out + strlen(out), "%d%s", (int)tensor_get(expected, (size_t)i),
                 i < 39 ? " " : "\n");
-    assert_int_equal(run("--token-ids %s --temperature 0 --max-tokens 20 --quiet", in), 0);
+    assert_runs("--token-ids %s --temperature 0 --max-tokens 20 --quiet", in);
     assert_string_equal(said, out);
-    assert_int_equal(
-        run("--token-ids \"$(echo %s | tr , ' ')\" --temperature 0 --max-tokens 20 --quiet", in),
-        0);
+    assert_runs("--token-ids \"$(echo %s | tr , ' ')\" --temperature 0 --max-tokens 20 --quiet",
+                in);
     assert_string_equal(said, out);
 }
 
@@ -622,10 +618,9 @@ static void log_probabilities_are_the_models(void **state) {
         run("--prompt 'Once upon a time' --seed 2 --max-tokens %d --token-ids '' --logprobs 2",
             TOKENS),
         2);
-    assert_int_equal(run("--token-ids %d --temperature 1 --top-p 1 --seed 2 --max-tokens %d "
-                         "--logprobs 2 --quiet",
-                         tokenizer_bos(tokenizer), TOKENS),
-                     0);
+    assert_runs("--token-ids %d --temperature 1 --top-p 1 --seed 2 --max-tokens %d "
+                "--logprobs 2 --quiet",
+                tokenizer_bos(tokenizer), TOKENS);
     int ids[TOKENS], first, second, used;
     double sum = 0, p, p_first, p_second;
     const char *line = said;
@@ -641,8 +636,7 @@ static void log_probabilities_are_the_models(void **state) {
     double right = perplexity(&model, &fast_kernels, tokenizer_bos(tokenizer), TOKENS, ids,
                               TOKENS + 1, no_progress);
     assert_true(fabs(exp(-sum / TOKENS) / right - 1) < 1e-3);
-    assert_int_equal(
-        run("--prompt 'Once upon a time' --temperature 0 --max-tokens 2 --logprobs 0 --quiet"), 0);
+    assert_runs("--prompt 'Once upon a time' --temperature 0 --max-tokens 2 --logprobs 0 --quiet");
     int end = 0;
     assert_int_equal(sscanf(said, "▁there %lf\n▁was %lf\n%n", &p_first, &p_second, &end), 2);
     assert_true(end > 0 && said[end] == '\0' && p_first > -0.01 &&
@@ -675,9 +669,9 @@ static void no_share_is_above_all(void **state) {
 
 static void what_was_not_written_has_no_speed(void **state) {
     (void)state;
-    assert_int_equal(run("--prompt Once --max-tokens 0 --seed 3"), 0);
+    assert_runs("--prompt Once --max-tokens 0 --seed 3");
     assert_said("; written: 0 tokens; seed 3\n");
-    assert_int_equal(run("--prompt Once --max-tokens 1 --seed 3"), 0);
+    assert_runs("--prompt Once --max-tokens 1 --seed 3");
     assert_said("; written: 1 token, ");
     assert_said(" a second, ");
     assert_said("; seed 3\n");
@@ -691,9 +685,8 @@ static void a_gguf_says_what_ends_a_text(void **state) {
                                        "tokenizer.ggml.eom_token_id"};
     size_t count;
     int *full_stop = tokenizer_encode(tokenizer, 1, ".", false, &count);
-    assert_int_equal(system(AT("'%s/quantize' '%s' %s/all.gguf --type bf16 --quiet >/dev/null",
-                               BUILD, stories, folder)),
-                     0);
+    assert_shell("'%s/quantize' '%s' %s/all.gguf --type bf16 --quiet >/dev/null", BUILD, stories,
+                 folder);
     Gguf all = gguf_open(AT("%s/all.gguf", folder));
     for (int k = 0; k < 3; k++) {
         GgufPairs pairs = {0};
@@ -703,8 +696,7 @@ static void a_gguf_says_what_ends_a_text(void **state) {
         gguf_save(AT("%s/ends.gguf", folder), pairs.count, pairs.pairs, all.tensor_count,
                   all.tensors, NULL, NULL);
         gguf_pairs_free(&pairs);
-        assert_int_equal(
-            run("--model ends.gguf --temperature 0 --prompt 'Once upon a time' --quiet"), 0);
+        assert_runs("--model ends.gguf --temperature 0 --prompt 'Once upon a time' --quiet");
         assert_said("there was");
         assert_null(strchr(said, '.'));
     }
@@ -718,17 +710,16 @@ static void the_context_is_as_long_as_it_must_be(void **state) {
     (void)state;
     write_text("bytes", "\xff\xfe\x80"
                         "abc");
-    assert_int_equal(run("--seed 1 --max-tokens 3 --prompt - --quiet <bytes"), 0);
+    assert_runs("--seed 1 --max-tokens 3 --prompt - --quiet <bytes");
     assert_null(strstr(said, "context"));
     char many[101];
     memset(many, 0xff, 100);
     many[100] = '\0';
     write_text("bytes", many);
-    assert_int_equal(run("--seed 1 --prompt - --quiet <bytes"), 0);
+    assert_runs("--seed 1 --prompt - --quiet <bytes");
     assert_null(strstr(said, "context"));
     for (int tokens = 0; tokens < 5; tokens++) {
-        assert_int_equal(
-            run("--seed 1 --max-tokens %d --ignore-eos --prompt 'Once upon' --quiet", tokens), 0);
+        assert_runs("--seed 1 --max-tokens %d --ignore-eos --prompt 'Once upon' --quiet", tokens);
         assert_null(strstr(said, "context"));
     }
     assert_error(run("--max-tokens 5 --prompt \"$(yes fox | head -2000)\""),
@@ -760,7 +751,7 @@ static void logits_that_are_no_numbers_are_said(void **state) {
         }
     }
     copy_model("broken", "model.norm.weight", 0x4780); /* 65536: all numbers are finite still */
-    assert_int_equal(run("--model broken --prompt Once --max-tokens 3 --quiet"), 0);
+    assert_runs("--model broken --prompt Once --max-tokens 3 --quiet");
     assert_error(run("--model broken --perplexity text"), "its perplexity is beyond every number");
 }
 
@@ -780,9 +771,9 @@ static void a_model_that_shrinks_is_named(void **state) {
 static void texts_come_through_pipes(void **state) {
     (void)state;
     write_text("text", "Once upon a time");
-    assert_int_equal(run("--perplexity /dev/stdin <text"), 0);
+    assert_runs("--perplexity /dev/stdin <text");
     assert_said("perplexity ");
-    assert_int_equal(run("--perplexity told & echo 'Once upon a time' >told; wait $!"), 0);
+    assert_runs("--perplexity told & echo 'Once upon a time' >told; wait $!");
     assert_said("perplexity ");
 }
 
@@ -807,10 +798,10 @@ static void llama_follows_the_models_defaults(void **state) {
     copy_model("advised", NULL, 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unlink(AT("%s/advised/generation_config.json", folder));
-        assert_int_equal(run("%s %s", ask, cases[i].same_as), 0);
+        assert_runs("%s %s", ask, cases[i].same_as);
         strcpy(before, said);
         write_text("advised/generation_config.json", cases[i].config);
-        assert_int_equal(run("%s", ask), 0);
+        assert_runs("%s", ask);
         assert_string_equal(said, before);
         if (i == 0) strcpy(plain, said);
         else assert_string_not_equal(said, plain);
@@ -818,9 +809,8 @@ static void llama_follows_the_models_defaults(void **state) {
     write_text("advised/generation_config.json",
                "{\"do_sample\": false, \"top_p\": 0.1, \"top_k\": 1, \"min_p\": 0.9, "
                "\"repetition_penalty\": 50}");
-    assert_int_equal(
-        run("%s --temperature 0.8 --top-p 0.95 --top-k 0 --min-p 0 --repetition-penalty 1", ask),
-        0);
+    assert_runs("%s --temperature 0.8 --top-p 0.95 --top-k 0 --min-p 0 --repetition-penalty 1",
+                ask);
     assert_string_equal(said, plain);
 
     /* An end that only this file knows: the full stop. */
@@ -828,10 +818,9 @@ static void llama_follows_the_models_defaults(void **state) {
     int *full_stop = tokenizer_encode(tokenizer, 1, ".", false, &count);
     write_text("advised/generation_config.json",
                AT("{\"eos_token_id\": [2, %d]}", full_stop[count - 1]));
-    assert_int_equal(run("%s --temperature 0", ask), 0);
+    assert_runs("%s --temperature 0", ask);
     assert_null(strchr(said, '.'));
-    assert_int_equal(
-        run("%s --temperature 0", "--model advised/model.safetensors --prompt Once --quiet"), 0);
+    assert_runs("%s --temperature 0", "--model advised/model.safetensors --prompt Once --quiet");
     assert_null(strchr(said, '.'));
     free(full_stop);
 
@@ -855,20 +844,17 @@ static void a_text_may_have_no_beginning(void **state) {
     (void)state;
     write_replaced("nobos.model", AT("%s/tokenizer.model", stories), "<s>", "<S>");
     copy_model("renamed", NULL, 0);
-    assert_int_equal(system(AT("cd %s && mv nobos.model renamed/tokenizer.model && sed -i "
-                               "'s/<s>/<S>/' renamed/tokenizer_config.json",
-                               folder)),
-                     0);
-    assert_int_equal(
-        run("--temperature 0 --max-tokens 20 --prompt 'Once upon a time' --quiet --model renamed"),
-        0);
+    assert_shell("cd %s && mv nobos.model renamed/tokenizer.model && sed -i "
+                 "'s/<s>/<S>/' renamed/tokenizer_config.json",
+                 folder);
+    assert_runs(
+        "--temperature 0 --max-tokens 20 --prompt 'Once upon a time' --quiet --model renamed");
     char renamed[sizeof said];
     strcpy(renamed, said);
-    assert_int_equal(run("--temperature 0 --max-tokens 20 --prompt 'Once upon a time' --quiet"), 0);
+    assert_runs("--temperature 0 --max-tokens 20 --prompt 'Once upon a time' --quiet");
     assert_string_equal(said, renamed);
-    assert_int_equal(system(AT("mv %s/renamed/tokenizer.model %s/nobos.model", folder, folder)), 0);
-    assert_int_equal(run("--tokenizer nobos.model --prompt Once --max-tokens 2 --seed 1 --quiet"),
-                     0);
+    assert_shell("mv %s/renamed/tokenizer.model %s/nobos.model", folder, folder);
+    assert_runs("--tokenizer nobos.model --prompt Once --max-tokens 2 --seed 1 --quiet");
     static const char *const bad[][2] = {
         {"--max-tokens 2", "no BOS to begin a text with: give a --prompt"},
         {"--chat <text", "has no BOS, which a conversation needs"},
@@ -882,14 +868,13 @@ static void a_text_may_have_no_beginning(void **state) {
 static void llama_talks_and_scores(void **state) {
     (void)state;
     write_text("talk", "Hello!\n\nWho?\n");
-    assert_int_equal(run("--chat --system-prompt 'Be kind.' --max-tokens 5 --seed 1 --quiet <talk"),
-                     0);
-    assert_int_equal(run("--chat --max-tokens 5 --quiet < /dev/null"), 0);
+    assert_runs("--chat --system-prompt 'Be kind.' --max-tokens 5 --seed 1 --quiet <talk");
+    assert_runs("--chat --max-tokens 5 --quiet < /dev/null");
     assert_string_equal(said, "");
-    assert_int_equal(system(AT("printf 'Hello\\000 Anna\\n' >%s/nul", folder)), 0);
+    assert_shell("printf 'Hello\\000 Anna\\n' >%s/nul", folder);
     assert_error(run("--chat --max-tokens 5 <nul"), "a line has a NUL in it");
     write_text("text", "Once upon a time there was Anna, a brave fox. She was in the forest.");
-    assert_int_equal(run("--perplexity - <text"), 0);
+    assert_runs("--perplexity - <text");
     double perplexity;
     assert_int_equal(sscanf(said, "perplexity %lf over", &perplexity), 1);
     assert_true(perplexity > 1 && perplexity < 20);
@@ -905,10 +890,9 @@ static void stories260K_makes_sense(void **state) {
         print_message("skipped: %s is not here\n", data);
         return;
     }
-    assert_int_equal(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --temperature 0 "
-                         "--max-tokens 256 --quiet",
-                         data, data),
-                     0);
+    assert_runs("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --temperature 0 "
+                "--max-tokens 256 --quiet",
+                data, data);
     assert_int_equal(strncmp(said, "Once upon a time, there was a little girl named ", 48), 0);
     assert_said("Lily was sad and didn't know what to do.");
     assert_error(run("--model '%s/stories260K.bin' --tokenizer '%s/tok512.bin' --bf16-activations",

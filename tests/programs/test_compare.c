@@ -18,8 +18,8 @@ static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31"
 static void what_is_saved_compares(void **state) {
     (void)state;
     const char *model = GOLDEN("llama3");
-    assert_int_equal(run("--model '%s' --token-ids 1,2,3,63,0 --save mine.safetensors", model), 0);
-    assert_int_equal(run("--model '%s' --compare mine.safetensors", model), 0);
+    assert_runs("--model '%s' --token-ids 1,2,3,63,0 --save mine.safetensors", model);
+    assert_runs("--model '%s' --compare mine.safetensors", model);
     assert_said("Nothing differs.");
     SafeTensors mine = safetensors_open(AT("%s/mine.safetensors", folder));
     assert_int_equal(mine.count, 1 + 1 + 2 + 1 + 1);
@@ -27,9 +27,8 @@ static void what_is_saved_compares(void **state) {
     assert_int_equal(safetensors_find(&mine, "logits")->shape[1], 64);
     safetensors_close(&mine);
     for (size_t m = 0; m < COUNT(models); m++) {
-        assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", GOLDEN(models[m]),
-                             GOLDEN(models[m])),
-                         0);
+        assert_runs("--model '%s' --compare '%s/expected.safetensors'", GOLDEN(models[m]),
+                    GOLDEN(models[m]));
         assert_said("Nothing differs.");
     }
     assert_int_equal(run("--model '%s' --compare mine.safetensors --token-ids 1,2,3", model),
@@ -46,13 +45,12 @@ static void nothing_is_lost_by_saving(void **state) {
     assert_int_equal(symlink("own", AT("%s/alias", folder)), 0);
     assert_error(run("--model own --token-ids 1 --save alias/model.safetensors"),
                  "--save alias/model.safetensors: this file is being read");
-    assert_int_equal(run("--model own --token-ids 1 --save dump.safetensors"), 0);
+    assert_runs("--model own --token-ids 1 --save dump.safetensors");
     assert_int_equal(run("--model own --compare dump.safetensors --save dump.safetensors"), 1);
     assert_said("--save dump.safetensors: this file is being read");
     assert_int_equal(run("--model own --token-ids 1 --save own/config.json"), 1);
     assert_said("--save own/config.json: this file is no safetensors, and would be lost");
-    assert_int_equal(run("--model own --token-ids 1 --save dump.safetensors"),
-                     0); /* a dump may be made again */
+    assert_runs("--model own --token-ids 1 --save dump.safetensors"); /* a dump may be made again */
     assert_int_equal(
         run("--summary llama-3-8b >tree; ulimit -f 4; " PROGRAM
             " --model own --token-ids 1,2,3,4,5,6,7,8,9 --save large.safetensors >tree"),
@@ -67,10 +65,9 @@ static void the_old_program_runs_inspect(void **state) {
 #ifdef EMULATED /* a program for another machine cannot run one by itself */
     skip();
 #endif
-    assert_int_equal(run("--model '%s' --token-ids 1,2,3; '" BUILD
-                         "/09_decoder' --model '%s' --token-ids 1,2,3",
-                         GOLDEN("llama3"), GOLDEN("llama3")),
-                     0);
+    assert_runs("--model '%s' --token-ids 1,2,3; '" BUILD
+                "/09_decoder' --model '%s' --token-ids 1,2,3",
+                GOLDEN("llama3"), GOLDEN("llama3"));
     char *second = strchr(said, '\n') + 1;
     assert_int_equal(strncmp(said, second, strlen(second)), 0);
     assert_int_equal(strlen(said), 2 * strlen(second));
@@ -109,8 +106,7 @@ static void compare_names_the_first_stage_that_differs(void **state) {
             run("--model '%s' --compare '%s/expected.safetensors'", path, GOLDEN("llama1")), 1);
         assert_said(cases[i].first);
         /* No float64 in it. */
-        assert_int_equal(
-            run("--model '%s' --token-ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1")), 0);
+        assert_runs("--model '%s' --token-ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1"));
         assert_int_equal(run("--model '%s' --compare theirs.safetensors", path), 1);
         assert_said(cases[i].first);
         free(values);
@@ -148,11 +144,11 @@ static void the_first_nan_is_named(void **state) {
     for (size_t i = 0; i < COUNT(cases); i++) {
         const char *model = copy_spoilt(cases[i].tensor, cases[i].value);
         assert_error(run("--model %s --token-ids 1,2,3", model), cases[i].words);
-        assert_int_equal(run("--model %s --token-ids 1,2,3 --save spoilt.safetensors", model), 0);
+        assert_runs("--model %s --token-ids 1,2,3 --save spoilt.safetensors", model);
         assert_said(AT("note: %s", cases[i].words));
         assert_null(strstr(said, "most probable"));
-        assert_int_equal(run("--model %s --compare spoilt.safetensors", model),
-                         0); /* the same at the same places */
+        assert_runs("--model %s --compare spoilt.safetensors",
+                    model); /* the same at the same places */
         assert_said("Nothing differs.");
         assert_said(AT("note: %s", cases[i].words));
         assert_int_equal(run("--model '%s' --compare spoilt.safetensors", GOLDEN("llama1")), 1);

@@ -11,7 +11,7 @@
 
 static void without_mpi_it_is_one_rank(void **state) {
     (void)state;
-    assert_int_equal(run("%s --model '%s' --prompt Once --max-tokens 20", OURS, MODEL), 0);
+    assert_runs("%s --model '%s' --prompt Once --max-tokens 20", OURS, MODEL);
     assert_int_equal(run("OMPI_COMM_WORLD_SIZE=2 %s --model '%s'", OURS, MODEL), 1);
     assert_said("without MPI");
 }
@@ -46,10 +46,9 @@ static const char *golden_model(const char *name) {
 
 static void many_ranks_tell_the_same_story(void **state) {
     (void)state;
-    assert_int_equal(run("'%s/llama' --quiet --temperature 0 --ignore-eos --max-tokens 256 "
-                         "--prompt 'Once upon a time' >one",
-                         BUILD),
-                     0);
+    assert_runs("'%s/llama' --quiet --temperature 0 --ignore-eos --max-tokens 256 "
+                "--prompt 'Once upon a time' >one",
+                BUILD);
     static const int counts[] = {1, 2, 3, 6};
     for (int i = 0; i < 4; i++) {
         assert_int_equal(RANKS(counts[i],
@@ -75,9 +74,8 @@ enum { MODELS = sizeof models / sizeof *models };
 static void golden_models_go_on_the_same(void **state) {
     (void)state;
     for (int m = 0; m < MODELS; m++) {
-        assert_int_equal(run(OURS " --model '%s' --token-ids 1,5,9 --max-tokens 256",
-                             golden_model(models[m].name)),
-                         0);
+        assert_runs(OURS " --model '%s' --token-ids 1,5,9 --max-tokens 256",
+                    golden_model(models[m].name));
         keep_what_was_said();
         assert_true(strlen(one) > 20);
         for (int count = 2; count <= models[m].most; count *= 2) {
@@ -111,7 +109,7 @@ static void the_same_seed_draws_the_same_text(void **state) {
                                "120 --prompt Once >drawn%d",
                                MODEL, n),
                          0);
-    assert_int_equal(run("cmp drawn0 drawn1"), 0);
+    assert_runs("cmp drawn0 drawn1");
 }
 
 static void files_of_other_formats_are_cut_as_well(void **state) {
@@ -122,7 +120,7 @@ static void files_of_other_formats_are_cut_as_well(void **state) {
     write_bin(AT("%s/a.bin", folder), &model);
     model_close(&model);
     for (int f = 0; f < 3; f++) {
-        assert_int_equal(run(OURS " --model '%s' --token-ids 1,2,3 --max-tokens 30", files[f]), 0);
+        assert_runs(OURS " --model '%s' --token-ids 1,2,3 --max-tokens 30", files[f]);
         keep_what_was_said();
         assert_int_equal(RANKS(2, "--model '%s' --token-ids 1,2,3 --max-tokens 30", files[f]), 0);
         assert_string_equal(said, one);
@@ -152,10 +150,9 @@ static void the_lesson_shows_this_report(void **state) {
         RANKS(3, "--model '%s' --prompt 'Once upon a time' --max-tokens 20 --report >report",
               MODEL),
         0);
-    assert_int_equal(run("sed -e '1,/^$/d' -e '/^== Memory/,$d' report | grep . >now; grep . "
-                         "'%s/tests/golden/parallel.txt' | diff - now",
-                         ROOT),
-                     0);
+    assert_runs("sed -e '1,/^$/d' -e '/^== Memory/,$d' report | grep . >now; grep . "
+                "'%s/tests/golden/parallel.txt' | diff - now",
+                ROOT);
 }
 
 /* make says what it would run. */
@@ -164,10 +161,8 @@ static void make_parallel_runs_two_or_as_many_as_one_says(void **state) {
     static const char *const asked[] = {"", "RANKS=3"}, *const runs[] = {" -n 2 ", " -n 3 "};
     unsetenv("MAKEFLAGS"); /* of the make that runs the tests */
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(
-            run("make -n -C '%s' -o build/15_tensor_parallel parallel %s | grep mpirun", ROOT,
-                asked[i]),
-            0);
+        assert_runs("make -n -C '%s' -o build/15_tensor_parallel parallel %s | grep mpirun", ROOT,
+                    asked[i]);
         assert_said(runs[i]);
     }
 }
@@ -208,19 +203,18 @@ static void what_no_rank_can_read_is_said_once(void **state) {
         {"--token-ids $(seq -s , 700)",
          "error: rank 0: the prompt's 700 tokens do not fit the model's context of 512"},
         {"--compare /nowhere", "error: rank 0: /nowhere: cannot open it"}};
-    assert_int_equal(
-        run("cp -r '" MODEL "' padded && echo '{\"<pad>\": 1024}' >padded/added_tokens.json"), 0);
+    assert_runs("cp -r '" MODEL "' padded && echo '{\"<pad>\": 1024}' >padded/added_tokens.json");
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
         assert_int_equal(RANKS(3, "--model padded %s >printed", wishes[i][0]), 1);
         assert_one_clear_line();
         assert_said(wishes[i][1]);
-        assert_int_equal(run("! [ -s printed ]"), 0);
+        assert_runs("! [ -s printed ]");
     }
 }
 
 static void ranks_that_are_asked_for_help_end_well(void **state) {
     (void)state;
-    assert_int_equal(run("timeout 60 " MPIRUN " -n 2 " OURS " --help >help"), 0);
+    assert_runs("timeout 60 " MPIRUN " -n 2 " OURS " --help >help");
     assert_string_equal(said, "");
     run("grep -c usage: help");
     assert_int_equal(atoi(said), 1);
@@ -228,9 +222,9 @@ static void ranks_that_are_asked_for_help_end_well(void **state) {
 
 static void without_a_model_they_show_the_lesson(void **state) {
     (void)state;
-    assert_int_equal(run("timeout 60 " MPIRUN " -n 3 " OURS " >shown"), 0);
+    assert_runs("timeout 60 " MPIRUN " -n 3 " OURS " >shown");
     assert_string_equal(said, "");
-    assert_int_equal(run(OURS " | cmp - shown"), 0);
+    assert_runs(OURS " | cmp - shown");
     assert_misuse(run(OURS " --prompt Once"));
     assert_said("without a --model there is a demonstration, which takes no options");
 }
@@ -252,26 +246,20 @@ static void ranks_that_are_not_alike_are_told(void **state) {
 /* On one rank, which needs no mpirun. */
 static void one_rank_writes_and_refuses_as_llama_does(void **state) {
     (void)state;
-    assert_int_equal(
-        run("'" BUILD "/llama' --quiet --temperature 0 --max-tokens 480 --prompt Once >one"), 0);
-    assert_int_equal(run(OURS
-                         " --model '" MODEL "' --tokenizer '" MODEL
-                         "' --max-tokens 480 --prompt Once >many && cmp one many && wc -c <many"),
-                     0);
+    assert_runs("'" BUILD "/llama' --quiet --temperature 0 --max-tokens 480 --prompt Once >one");
+    assert_runs(OURS " --model '" MODEL "' --tokenizer '" MODEL
+                     "' --max-tokens 480 --prompt Once >many && cmp one many && wc -c <many");
     assert_true(atoi(said) > 100 && atoi(said) < 2000); /* the story has ended */
     /* At its first full stop, where generation_config.json names that an end. */
-    assert_int_equal(run("cp -r '" MODEL
-                         "' stops && echo '{\"eos_token_id\": 985}' >stops/generation_config.json"),
-                     0);
-    assert_int_equal(run(OURS " --model stops --prompt 'Once upon a time'"), 0);
+    assert_runs("cp -r '" MODEL
+                "' stops && echo '{\"eos_token_id\": 985}' >stops/generation_config.json");
+    assert_runs(OURS " --model stops --prompt 'Once upon a time'");
     assert_said("Once upon a time there was ");
     assert_null(strchr(said, '.'));
     assert_error(run(OURS " --model '" MODEL "' --prompt \"$(yes no | head -n 700)\" >stdout"),
                  "tokens do not fit the model's context");
-    assert_int_equal(
-        run(OURS " --model '" MODEL "' --tokenizer '" ROOT
-                 "/tests/golden/tokenizers/metaspace' --prompt Once --max-tokens 1 >stdout"),
-        0);
+    assert_runs(OURS " --model '" MODEL "' --tokenizer '" ROOT
+                     "/tests/golden/tokenizers/metaspace' --prompt Once --max-tokens 1 >stdout");
     assert_string_equal(
         said,
         "note: the model has 1024 tokens, and the tokenizer 722: those from 722 on have no text\n");
@@ -286,11 +274,9 @@ static void one_rank_writes_and_refuses_as_llama_does(void **state) {
     assert_error(run(OURS " --model '%s' --compare '%s/tests/golden/gradients/llama1.safetensors'",
                      golden_model("llama1"), ROOT),
                  "is it one of transformers' for this model?");
-    assert_int_equal(
-        run("cp -r '" MODEL
-            "' spoilt && printf '\\377\\377\\377\\377' | dd of=spoilt/model.safetensors bs=1 "
-            "seek=$(($(wc -c <spoilt/model.safetensors) - 4)) conv=notrunc 2>/dev/null"),
-        0);
+    assert_runs("cp -r '" MODEL
+                "' spoilt && printf '\\377\\377\\377\\377' | dd of=spoilt/model.safetensors bs=1 "
+                "seek=$(($(wc -c <spoilt/model.safetensors) - 4)) conv=notrunc 2>/dev/null");
     assert_error(run(OURS " --model spoilt --max-tokens 3 --prompt Once >stdout"),
                  "is no number: are the weights damaged?");
 }

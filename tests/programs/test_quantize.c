@@ -23,12 +23,9 @@
 /* The course's own model, with another line in its config.json; the weights are linked, not copied.
  */
 static void model_with(const char *name, const char *line) {
-    assert_int_equal(system(AT("mkdir %s/%s && ln -s '%s'/model.safetensors '%s'/tokenizer.* %s/%s",
-                               folder, name, MODEL, MODEL, folder, name)),
-                     0);
-    assert_int_equal(system(AT("sed 's/^{/{%s/' '%s'/config.json >%s/%s/config.json", line, MODEL,
-                               folder, name)),
-                     0);
+    assert_shell("mkdir %s/%s && ln -s '%s'/model.safetensors '%s'/tokenizer.* %s/%s", folder, name,
+                 MODEL, MODEL, folder, name);
+    assert_shell("sed 's/^{/{%s/' '%s'/config.json >%s/%s/config.json", line, MODEL, folder, name);
 }
 
 /* The same with a bias in every projection. */
@@ -54,23 +51,17 @@ static void model_with_biases(const char *name) {
     }
     model_with(name, "\"attention_bias\": true, \"mlp_bias\": true,");
     assert_int_equal(unlink(AT("%s/%s/model.safetensors", folder, name)), 0);
-    assert_int_equal(
-        system(AT("sed -i 's/_bias\": false/_nobias\": false/' %s/%s/config.json", folder, name)),
-        0);
+    assert_shell("sed -i 's/_bias\": false/_nobias\": false/' %s/%s/config.json", folder, name);
     safetensors_save(AT("%s/%s/model.safetensors", folder, name), count, tensors, 0, NULL);
     safetensors_close(&file);
 }
 
 /* Both read the same text, and no stage differs. */
 static void assert_same_model(const char *one, const char *other) {
-    assert_int_equal(
-        system(AT("cd %s && '%s/inspect' --model %s " IDS " --save one.safetensors >one.txt",
-                  folder, BUILD, one)),
-        0);
-    assert_int_equal(
-        system(AT("cd %s && '%s/inspect' --model %s --compare one.safetensors >two.txt", folder,
-                  BUILD, other)),
-        0);
+    assert_shell("cd %s && '%s/inspect' --model %s " IDS " --save one.safetensors >one.txt", folder,
+                 BUILD, one);
+    assert_shell("cd %s && '%s/inspect' --model %s --compare one.safetensors >two.txt", folder,
+                 BUILD, other);
 }
 
 static void without_a_loss_it_is_the_same_model(void **state) {
@@ -94,18 +85,16 @@ static void without_a_loss_it_is_the_same_model(void **state) {
     static const char *const names[] = {"plain", "llama3", "linear", "yarn",
                                         "short", "long",   "biases"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_int_equal(run("%s %s.gguf --type bf16", names[i], names[i]), 0);
+        assert_runs("%s %s.gguf --type bf16", names[i], names[i]);
         assert_same_model(names[i], AT("%s.gguf", names[i]));
     }
     /* the text, too: the tokenizer is in the file */
-    assert_int_equal(system(AT("cd %s && '%s/llama' --model plain.gguf --seed 33 --prompt 'Once "
-                               "upon a time' --max-tokens 20 --quiet >told.txt",
-                               folder, BUILD)),
-                     0);
-    assert_int_equal(system(AT("cd %s && '%s/llama' --model plain --seed 33 --prompt 'Once upon a "
-                               "time' --max-tokens 20 --quiet | cmp - told.txt",
-                               folder, BUILD)),
-                     0);
+    assert_shell("cd %s && '%s/llama' --model plain.gguf --seed 33 --prompt 'Once "
+                 "upon a time' --max-tokens 20 --quiet >told.txt",
+                 folder, BUILD);
+    assert_shell("cd %s && '%s/llama' --model plain --seed 33 --prompt 'Once upon a "
+                 "time' --max-tokens 20 --quiet | cmp - told.txt",
+                 folder, BUILD);
 }
 
 /* What is quantized already stands for numbers like any other: F32 keeps them all. */
@@ -113,10 +102,10 @@ static void a_quantized_file_is_a_model(void **state) {
     (void)state;
     static const char *const types[] = {"q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "f16"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        assert_int_equal(run("'%s' %s.gguf --type %s", MODEL, types[i], types[i]), 0);
+        assert_runs("'%s' %s.gguf --type %s", MODEL, types[i], types[i]);
         assert_non_null(strstr(said, "38 tensors"));
         assert_non_null(strstr(said, "The norms stay F32"));
-        assert_int_equal(run("%s.gguf wide.gguf --type f32", types[i]), 0);
+        assert_runs("%s.gguf wide.gguf --type f32", types[i]);
         assert_null(strstr(said, "The norms stay F32")); /* all of them do */
         assert_same_model(AT("%s.gguf", types[i]), "wide.gguf");
     }
@@ -131,8 +120,8 @@ static void the_blocks_are_llama_cpps(void **state) {
         print_message("skipped: %s is not here\n", theirs);
         return;
     }
-    assert_int_equal(run("'%s' widened.gguf --type f32", theirs), 0);
-    assert_int_equal(run("widened.gguf ours.gguf"), 0);
+    assert_runs("'%s' widened.gguf --type f32", theirs);
+    assert_runs("widened.gguf ours.gguf");
     Gguf a = gguf_open(AT("%s/ours.gguf", folder)), b = gguf_open(theirs);
     assert_int_equal(a.tensor_count, b.tensor_count);
     for (size_t i = 0; i < a.tensor_count; i++) {
@@ -147,9 +136,7 @@ static void the_blocks_are_llama_cpps(void **state) {
 static void assert_error_and_no_file(int status, const char *words) {
     if (!strstr(said, words)) fail_msg("\"%s\" does not say \"%s\"", said, words);
     assert_int_equal(status, strncmp(said, "error: ", 7) == 0 && !strstr(said, "usage: ") ? 1 : 2);
-    assert_int_equal(
-        system(AT("! test -e %s/x.gguf && ! ls %s/x.gguf.tmp* >/dev/null 2>&1", folder, folder)),
-        0);
+    assert_shell("! test -e %s/x.gguf && ! ls %s/x.gguf.tmp* >/dev/null 2>&1", folder, folder);
 }
 
 /* The tokenizer.json of a folder, with a change, in this test's. */
@@ -171,7 +158,7 @@ static void write_json(const char *path, const char *from, const char *to) {
 static void merges_become_scores(void **state) {
     (void)state;
     write_json(ROOT "/tests/golden/tokenizers/prepend", "," OWN "," OTHER, "");
-    assert_int_equal(run("'%s' merges.gguf --tokenizer tokenizer.json", MODEL), 0);
+    assert_runs("'%s' merges.gguf --tokenizer tokenizer.json", MODEL);
     Tokenizer *json = tokenizer_open_any(AT("%s/tokenizer.json", folder)),
               *gguf = tokenizer_open_any(AT("%s/merges.gguf", folder));
     json_t *expected = json_load_file(AT("%s/tests/golden/tokenizers/expected.json", ROOT),
@@ -248,7 +235,7 @@ static void a_number_may_be_too_large_for_a_type(void **state) {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         numbers[5] = cases[c].fits;
         safetensors_save(AT("%s/large/model.safetensors", folder), file.count, tensors, 0, NULL);
-        assert_int_equal(run("large fits.gguf --type %s", cases[c].type), 0);
+        assert_runs("large fits.gguf --type %s", cases[c].type);
         numbers[5] = cases[c].too_large;
         safetensors_save(AT("%s/large/model.safetensors", folder), file.count, tensors, 0, NULL);
         assert_error_and_no_file(run("large x.gguf --type %s", cases[c].type),
@@ -265,7 +252,7 @@ static void a_tokenizer_lies_beside_a_bin(void **state) {
     static const char words[] = "bin/model.bin: no tokenizer.json, tokenizer.model or "
                                 "tokenizer.bin lies beside it: --tokenizer PATH names one";
     Model model = model_open(MODEL);
-    assert_int_equal(system(AT("mkdir %s/bin", folder)), 0);
+    assert_shell("mkdir %s/bin", folder);
     write_bin(AT("%s/bin/model.bin", folder), &model);
     model_close(&model);
     assert_error_and_no_file(run("bin/model.bin x.gguf"), words);
@@ -273,9 +260,9 @@ static void a_tokenizer_lies_beside_a_bin(void **state) {
     assert_error_and_no_file(
         run("--help >help && '%s/15_tensor_parallel' --model bin/model.bin --prompt x", BUILD),
         words);
-    assert_int_equal(run("bin/model.bin named.gguf --tokenizer '%s'", MODEL), 0);
-    assert_int_equal(system(AT("cp '%s'/tokenizer.* %s/bin", MODEL, folder)), 0);
-    assert_int_equal(run("bin/model.bin beside.gguf && cmp named.gguf beside.gguf"), 0);
+    assert_runs("bin/model.bin named.gguf --tokenizer '%s'", MODEL);
+    assert_shell("cp '%s'/tokenizer.* %s/bin", MODEL, folder);
+    assert_runs("bin/model.bin beside.gguf && cmp named.gguf beside.gguf");
 }
 
 static void what_it_cannot_write_it_names(void **state) {
@@ -283,7 +270,7 @@ static void what_it_cannot_write_it_names(void **state) {
     assert_error_and_no_file(run("'%s'", MODEL), "give a model and the file to write");
     assert_error_and_no_file(run("'%s' ''", MODEL), "give a model and the file to write");
     assert_error_and_no_file(run("'%s' x.gguf --type q3_0", MODEL), "--type q3_0: it must be");
-    assert_int_equal(system(AT("echo my notes >%s/notes", folder)), 0);
+    assert_shell("echo my notes >%s/notes", folder);
     assert_error_and_no_file(run("'%s' notes", MODEL),
                              "notes: this file is no GGUF, and would be lost");
     assert_error_and_no_file(run("nothing x.gguf"), "nothing");
@@ -295,7 +282,7 @@ static void what_it_cannot_write_it_names(void **state) {
     assert_error_and_no_file(run("dynamic x.gguf"), "dynamic scaling");
     assert_error_and_no_file(run("'%s/tests/golden/gguf/mixed.gguf' x.gguf", ROOT),
                              "there is no tokenizer in it");
-    assert_int_equal(run("'%s' same.gguf", MODEL), 0);
+    assert_runs("'%s' same.gguf", MODEL);
     assert_int_equal(run("same.gguf same.gguf"), 1);
     assert_non_null(strstr(said, "read and written at once"));
 }
@@ -310,8 +297,8 @@ static void a_chat_template_goes_along(void **state) {
     FILE *file = fopen(AT("%s/talks/chat_template.jinja", folder), "w");
     fputs(own, file);
     assert_int_equal(fclose(file), 0);
-    assert_int_equal(run("talks talks.gguf --quiet"), 0);
-    assert_int_equal(run("talks.gguf again.gguf --quiet"), 0);
+    assert_runs("talks talks.gguf --quiet");
+    assert_runs("talks.gguf again.gguf --quiet");
     Gguf made = gguf_open(AT("%s/again.gguf", folder));
     const GgufPair *pair = gguf_pair(&made, "tokenizer.chat_template");
     assert_non_null(pair);
@@ -327,12 +314,11 @@ static void a_chat_template_goes_along(void **state) {
  * tests/formats/test_gguf.c tries all of a small one. */
 static void a_changed_byte_is_no_crash(void **state) {
     (void)state;
-    assert_int_equal(run("'%s' good.gguf --type Q4_0", MODEL), 0);
+    assert_runs("'%s' good.gguf --type Q4_0", MODEL);
     for (int at = 0; at < 3000; at += 67) {
-        assert_int_equal(system(AT("cd %s && cp good.gguf bad.gguf && printf '\\377' | dd "
-                                   "of=bad.gguf bs=1 seek=%d conv=notrunc 2>/dev/null",
-                                   folder, at)),
-                         0);
+        assert_shell("cd %s && cp good.gguf bad.gguf && printf '\\377' | dd "
+                     "of=bad.gguf bs=1 seek=%d conv=notrunc 2>/dev/null",
+                     folder, at);
         int status =
             system(AT("cd %s && '%s/inspect' --model bad.gguf --token-ids 1,2 >/dev/null 2>&1",
                       folder, BUILD));
@@ -364,7 +350,7 @@ static void a_model_is_cut_between_its_blocks(void **state) {
     static const char *const shapes[][2] = {
         {"narrow", "\"hidden_size\": 32, \"intermediate_size\": 64"},
         {"flat", "\"hidden_size\": 128, \"intermediate_size\": 96"}};
-    assert_int_equal(run("'%s' wide.gguf --type q4_0", MODEL), 0);
+    assert_runs("'%s' wide.gguf --type q4_0", MODEL);
     for (int i = 0; i < 2; i++) {
         FILE *file = fopen(AT("%s/shape.json", folder), "w");
         fprintf(file,
@@ -372,12 +358,10 @@ static void a_model_is_cut_between_its_blocks(void **state) {
                 "\"num_hidden_layers\": 1}",
                 shapes[i][1]);
         fclose(file);
-        assert_int_equal(
-            system(AT("cd %s && echo Once >text && '%s/train' --config shape.json --tokenizer '%s' "
-                      "--data text --batch-size 1 --seq-len 8 --steps 1 --out %s >/dev/null",
-                      folder, BUILD, MODEL, shapes[i][0])),
-            0);
-        assert_int_equal(run("%s %s.gguf --type q4_0", shapes[i][0], shapes[i][0]), 0);
+        assert_shell("cd %s && echo Once >text && '%s/train' --config shape.json --tokenizer '%s' "
+                     "--data text --batch-size 1 --seq-len 8 --steps 1 --out %s >/dev/null",
+                     folder, BUILD, MODEL, shapes[i][0]);
+        assert_runs("%s %s.gguf --type q4_0", shapes[i][0], shapes[i][0]);
     }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cut_file = cases[i].file;

@@ -13,7 +13,7 @@ static void check(const char *story) {
     FILE *file = fopen(AT("%s/story", folder), "w");
     fputs(story, file);
     fclose(file);
-    assert_int_equal(run("--check story"), 0);
+    assert_runs("--check story");
 }
 
 static void the_impossible_is_seen(void **state) {
@@ -105,7 +105,7 @@ static void wrong_answers_are_counted(void **state) {
 static void stories_are_told_apart(void **state) {
     (void)state;
     enum { STORIES = 6 };
-    assert_int_equal(run("--count %d --seed 5", STORIES), 0);
+    assert_runs("--count %d --seed 5", STORIES);
     int count = 1;
     for (const char *rest = said; (rest = strstr(rest, "\n\n")); rest += 2) count++;
     assert_int_equal(count, STORIES);

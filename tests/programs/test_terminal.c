@@ -96,8 +96,7 @@ static void a_conversation_has_a_prompt(void **state) {
 
 static void progress_is_shown(void **state) {
     (void)state;
-    assert_int_equal(run("for i in 1 2 3 4; do echo Once upon a time there was a fox.; done >text"),
-                     0);
+    assert_runs("for i in 1 2 3 4; do echo Once upon a time there was a fox.; done >text");
     start("exec '" BUILD "/llama' --perplexity text --ctx-size 9");
     expect("\r[#");
     expect(" of 43 tokens, perplexity "); /* so far */
@@ -105,7 +104,7 @@ static void progress_is_shown(void **state) {
     expect("perplexity ");
     expect("\r\nperplexity ");
     assert_int_equal(end(), 0);
-    assert_int_equal(run("'" BUILD "/llama' --perplexity text --ctx-size 9"), 0);
+    assert_runs("'" BUILD "/llama' --perplexity text --ctx-size 9");
     assert_null(strchr(said, '#'));
     start("exec '" BUILD "/quantize' '" ROOT "/common/stories/model' stories.gguf --type q8_0");
     expect("\r[#");
@@ -117,7 +116,7 @@ static void progress_is_shown(void **state) {
 /* Before the first step is done there is nothing to tell of it, and it may take long. */
 static void a_long_step_says_how_long_it_is(void **state) {
     (void)state;
-    assert_int_equal(run("echo Once upon a time there was a fox. >fox"), 0);
+    assert_runs("echo Once upon a time there was a fox. >fox");
     start(
         "exec '" BUILD "/train' --model '" ROOT
         "/common/stories/model' --data fox::3 --out trained --steps 1 --batch-size 2 --seq-len 12");
@@ -128,7 +127,7 @@ static void a_long_step_says_how_long_it_is(void **state) {
 
 static void a_long_prompt_is_announced(void **state) {
     (void)state;
-    assert_int_equal(run("for i in $(seq 60); do printf 'Mia has the red ball. '; done >long"), 0);
+    assert_runs("for i in $(seq 60); do printf 'Mia has the red ball. '; done >long");
     start("exec '" BUILD "/llama' --prompt - --max-tokens 3 --seed 1 <long");
     expect("processing a prompt of ");
     expect(" tokens; then up to 3 tokens are generated\r\nMia has the red ball. ");
@@ -137,7 +136,7 @@ static void a_long_prompt_is_announced(void **state) {
     expect("Mia has");
     assert_null(strstr(said, "processing"));
     assert_int_equal(end(), 0);
-    assert_int_equal(run("'" BUILD "/llama' --prompt - --max-tokens 3 --seed 1 <long"), 0);
+    assert_runs("'" BUILD "/llama' --prompt - --max-tokens 3 --seed 1 <long");
     assert_null(strstr(said, "processing"));
 }
 
@@ -149,7 +148,7 @@ static void pieces_are_coloured(void **state) {
     start(command);
     expect("\033[30;106m▁the\033[0m\033[30;103m");
     assert_int_equal(end(), 0);
-    assert_int_equal(run("%s", command), 0);
+    assert_runs("%s", command);
     assert_null(strchr(said, '\033'));
 }
 
