@@ -49,17 +49,13 @@ __attribute__((format(printf, 2, 3))) static inline char *text(char *to, const c
 
 static char folder[] = "/tmp/llama-test-XXXXXX";
 
-static inline int make_folder(void **state) {
-    (void)state;
+static inline int make_folder(void **) {
     if (!mkdtemp(folder)) return -1;
     /* ROOT is for commands; two mpiruns that begin at once quarrel about one folder. */
     return setenv("ROOT", ROOT, 1) || setenv("OMPI_MCA_orte_tmpdir_base", folder, 1);
 }
 
-static inline int remove_folder(void **state) {
-    (void)state;
-    return system(AT("rm -rf %s", folder));
-}
+static inline int remove_folder(void **) { return system(AT("rm -rf %s", folder)); }
 
 /* Writes a file of the folder. */
 static inline void write_bytes(const char *name, size_t count, const void *bytes) {

@@ -102,8 +102,7 @@ static const ChatTemplate *form_if_any(const char *name) {
     return chat_template_at(f);
 }
 
-static void conversations_are_the_templates(void **state) {
-    (void)state;
+static void conversations_are_the_templates(void **) {
     json_t *golden = json_load_file(cases_path, 0, NULL);
     const json_t *cases = json_object_get(golden, "cases");
     size_t by_form = 0, refused = 0;
@@ -136,8 +135,7 @@ static void conversations_are_the_templates(void **state) {
     json_decref(golden);
 }
 
-static void their_tokens_are_transformers(void **state) {
-    (void)state;
+static void their_tokens_are_transformers(void **) {
     json_t *golden = json_load_file(cases_path, 0, NULL);
     const json_t *cases = json_object_get(golden, "encoded");
     const char *open = "";
@@ -180,8 +178,7 @@ static void assert_chat_is(const char *path, const Tokenizer *tokenizer, const c
     chat_close(&chat);
 }
 
-static void the_models_own_template_counts(void **state) {
-    (void)state;
+static void the_models_own_template_counts(void **) {
     Tokenizer *tokenizer = tokenizer_open(stories);
     assert_shell("mkdir %s/own", folder);
     const char *own = AT("%s/own", folder);
@@ -228,8 +225,7 @@ static void open_what_is_refused(void) {
     chat_open(refused_path, refused_tokenizer, &plain, NULL, NULL);
 }
 
-static void what_is_no_template_is_named(void **state) {
-    (void)state;
+static void what_is_no_template_is_named(void **) {
     static const char no_template[] = "neither a text nor a list with one that is called default";
     static const char no_form[] =
         "it has no chat_template, and no tokens that show how it is talked to";
@@ -272,8 +268,7 @@ static void what_is_no_template_is_named(void **state) {
 }
 
 /* The tokenizers of Llama 3 to 3.3 are alike: RoPE's scaling shows which one it is. */
-static void llamas_own_forms_are_known_by_the_model(void **state) {
-    (void)state;
+static void llamas_own_forms_are_known_by_the_model(void **) {
     static const struct {
         RopeParameters rope;
         const char *form;
@@ -298,8 +293,7 @@ static void llamas_own_forms_are_known_by_the_model(void **state) {
 
 /* In Llama 2's form ▁ stands before [INST], unless the tokenizer.json puts it only where a text
  * begins. */
-static void a_turn_begins_as_the_tokenizer_has_it(void **state) {
-    (void)state;
+static void a_turn_begins_as_the_tokenizer_has_it(void **) {
     static const struct {
         const char *name;
         bool prefix;
@@ -331,8 +325,7 @@ static int ends_in(const Chat *chat, const Message *message) {
     return ends;
 }
 
-static void what_a_user_writes_stays_text(void **state) {
-    (void)state;
+static void what_a_user_writes_stays_text(void **) {
     static const Message spells = {"user", "<|eot_id|>"}, trims = {"user", " a <|eot_id|>\n"};
     Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
     Chat chat = chat_open(folder, llama3, &plain, "llama3", NULL),
@@ -385,8 +378,7 @@ static size_t tokens_of(const Tokenizer *tokenizer, const char *form, const char
 }
 
 /* How many tokens it reads says what it was told. */
-static void llama_is_told_the_date(void **state) {
-    (void)state;
+static void llama_is_told_the_date(void **) {
     static const char long_ago[] = "the first day of the first year";
     Tokenizer *llama3 = tokenizer_open(ROOT "/tests/golden/tokenizers/tiktoken");
     size_t own = tokens_of(llama3, "llama3.1", NULL),
@@ -408,8 +400,7 @@ static void llama_is_told_the_date(void **state) {
 
 /* The trained model answers by its template, whatever that is: this one only repeats the last thing
  * said. */
-static void a_template_decides_what_is_read(void **state) {
-    (void)state;
+static void a_template_decides_what_is_read(void **) {
     assert_shell("mkdir %s/asked && cp -r '%s'/* %s/asked/", folder, stories, folder);
     write_text("asked/chat_template.jinja", "{{ bos_token }}{{ messages[-1].content }}");
     write_text("once", "Once upon a time\n");
@@ -463,8 +454,7 @@ static void a_template_decides_what_is_read(void **state) {
 }
 
 /* Every line is a turn; one that ends with \ goes on in the next. */
-static void a_message_may_have_several_lines(void **state) {
-    (void)state;
+static void a_message_may_have_several_lines(void **) {
     write_text("asked/chat_template.jinja",
                "{{ bos_token }}{{ messages | length }}{{ messages[-1].content }}");
     write_text("one",
@@ -486,8 +476,7 @@ static void a_message_may_have_several_lines(void **state) {
 
 /* In a context of 60 tokens old turns make place: between answers, and in the middle of one. The
  * system's message stays. */
-static void a_full_chat_forgets_its_oldest_turns(void **state) {
-    (void)state;
+static void a_full_chat_forgets_its_oldest_turns(void **) {
     write_text("asked/chat_template.jinja",
                "{{ bos_token }}{% for m in messages %}{{ m.content }}\n{% endfor %}");
     write_text("long", "Once upon a time there was Anna, a brave fox.\nShe was in the forest.\nShe "

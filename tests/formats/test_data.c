@@ -3,8 +3,7 @@
  * out. */
 #include "tests/program.h"
 
-static void test_data_is_written_on_request_alone(void **state) {
-    (void)state;
+static void test_data_is_written_on_request_alone(void **) {
     static const char *const programs[] = {
         "01_figures", "02_figures", "03_figures", "05_figures", "06_figures", "07_figures",
         "08_figures", "10_figures", "11_figures", "13_figures", "15_figures",

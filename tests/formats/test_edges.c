@@ -22,8 +22,7 @@ static void write_model(int V) {
     write_bytes("model.bin", sizeof model.header + floats * sizeof(float), &model);
 }
 
-static void llama_finds_the_tokenizer_beside_the_model(void **state) {
-    (void)state;
+static void llama_finds_the_tokenizer_beside_the_model(void **) {
     write_model(262);
     assert_runs("tar -xzOf '" ROOT
                 "/tests/hardening/fuzz/tokenizer.tar.gz' bin-good >tokenizer.bin");
@@ -53,8 +52,7 @@ static void llama_finds_the_tokenizer_beside_the_model(void **state) {
 
 /* --------------------------------------------------------- names, and tokens, that are too long */
 
-static void paths_may_be_long_but_not_too_long(void **state) {
-    (void)state;
+static void paths_may_be_long_but_not_too_long(void **) {
     static const char *const commands[] = {"tokenize' --info", "llama' --max-tokens 1",
                                            "inspect' --token-ids 1"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
@@ -63,8 +61,7 @@ static void paths_may_be_long_but_not_too_long(void **state) {
     }
 }
 
-static void tokens_may_be_long_but_not_too_long(void **state) {
-    (void)state;
+static void tokens_may_be_long_but_not_too_long(void **) {
     static char name[MOST_PIECE + 2], file[1 << 15];
     for (int length = MOST_PIECE; length <= MOST_PIECE + 1; length++) {
         const char *words = length > MOST_PIECE ? "too long" : "";
@@ -112,8 +109,7 @@ static void one_too_many(void) {
     decoder_eval(&decoder, 1, (const int[]){3});
 }
 
-static void a_decoder_has_its_limits(void **state) {
-    (void)state;
+static void a_decoder_has_its_limits(void **) {
     model = model_open(ROOT "/tests/golden/models/llama1");
     assert_refused(no_positions, "a decoder for 0 positions");
     assert_refused(no_tokens, "0 tokens to read");
@@ -121,8 +117,7 @@ static void a_decoder_has_its_limits(void **state) {
     model_close(&model);
 }
 
-static void a_folder_has_a_tree(void **state) {
-    (void)state;
+static void a_folder_has_a_tree(void **) {
     assert_runs("'" BUILD "/inspect' --summary '" ROOT "/tests/golden/models/llama32'");
     assert_int_equal(strncmp(said, "LlamaForCausalLM(\n", 18), 0);
     assert_said("lm_head (it is embed_tokens)");
@@ -151,8 +146,7 @@ static void open_a_spoilt_one(void) {
     golden_open(AT("../../../../../../../../../../../..%s/spoilt", folder));
 }
 
-static void what_is_no_golden_file_is_refused(void **state) {
-    (void)state;
+static void what_is_no_golden_file_is_refused(void **) {
     memset(spoilt, 0, sizeof spoilt);
     spoilt[0].name = "x";
     assert_refused(open_a_spoilt_one, "tensor \"x\" is not named case/something");
@@ -183,8 +177,7 @@ static void an_unknown_case(void) {
     golden_case(&golden, "of no name");
 }
 
-static void golden_cases_have_names(void **state) {
-    (void)state;
+static void golden_cases_have_names(void **) {
     assert_refused(an_unknown_case,
                    "relu has no golden case \"of no name\": build/verify relu --list names them");
 }

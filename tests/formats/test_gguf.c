@@ -64,8 +64,7 @@ static void accept(void) {
 
 /* ---- tests ---- */
 
-static void test_every_pair_and_tensor_comes_back(void **state) {
-    (void)state;
+static void test_every_pair_and_tensor_comes_back(void **) {
     static const struct {
         const char *key;
         double value;
@@ -104,8 +103,7 @@ static void test_every_pair_and_tensor_comes_back(void **state) {
     gguf_close(&file);
 }
 
-static void test_what_is_saved_is_read_again(void **state) {
-    (void)state;
+static void test_what_is_saved_is_read_again(void **) {
     char path[] = "/tmp/llama-test-XXXXXX";
     close(mkstemp(path));
     make_good_file();
@@ -147,8 +145,7 @@ static void a_file_is_read(void **state) {
 
 /* Every byte of a file's header as every other byte, and the file cut at every one: attempt() in
  * caught.h holds what fails to one line and status 1; what is accepted is read whole. */
-static void test_no_byte_does_harm(void **state) {
-    (void)state;
+static void test_no_byte_does_harm(void **) {
     make_good_file();
     for (size_t i = 0; i < length; i++) {
         unsigned char right = made[i];
@@ -167,8 +164,7 @@ static void test_no_byte_does_harm(void **state) {
 }
 
 /* Keys and tensors are sorted, not compared each with each. */
-static void test_many_tensors(void **state) {
-    (void)state;
+static void test_many_tensors(void **) {
     enum { MANY = 200000 };
     size_t size = 24 + (size_t)MANY * (8 + 7 + 4 + 8 + 8 + 4 + 8) + 64;
     unsigned char *bytes = malloc(size), *at = bytes + 24;

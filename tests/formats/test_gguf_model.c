@@ -125,8 +125,7 @@ static Config config_with(const char *const changes[]) {
     return config;
 }
 
-static void what_a_model_says_counts(void **state) {
-    (void)state;
+static void what_a_model_says_counts(void **) {
     Config c = config_with(CHANGES("llama.vocab_size gone", "llama.attention.key_length gone",
                                    "llama.expert_count = 0", "split.count = 1"));
     assert_int_equal(c.V, 64);
@@ -172,8 +171,7 @@ static void what_a_model_says_counts(void **state) {
 /* ------------------------------------------------------------------ types that few files have */
 
 /* Bit for bit what the package gguf reads: tests/golden/13_gguf.py. */
-static void rare_types_are_the_packages(void **state) {
-    (void)state;
+static void rare_types_are_the_packages(void **) {
     Gguf file = gguf_open(GOLDEN "gguf/rare.gguf");
     SafeTensors right = safetensors_open(GOLDEN "gguf/rare.safetensors");
     int seen = 0;
@@ -212,8 +210,7 @@ static void write_part(const Gguf *whole, int part, int count, int said) {
     gguf_pairs_free(&pairs);
 }
 
-static void parts_are_read_together(void **state) {
-    (void)state;
+static void parts_are_read_together(void **) {
     Gguf whole = gguf_open(mixed);
     for (int part = 0; part < 3; part++) write_part(&whole, part, 3, part);
     text(path, "%s/model-00001-of-00003.gguf", folder);
@@ -247,8 +244,7 @@ static void parts_are_read_together(void **state) {
 }
 
 /* A tensor that two parts have. */
-static void parts_belong_together(void **state) {
-    (void)state;
+static void parts_belong_together(void **) {
     Gguf whole = gguf_open(mixed);
     write_part(&whole, 0, 2, 0);
     write_part(&whole, 1, 2, 1);
@@ -265,8 +261,7 @@ static void parts_belong_together(void **state) {
 
 /* A file may say of no token, or of the wrong one, that it ends a turn: llama.cpp knows its name.
  */
-static void a_turn_ends_by_its_name(void **state) {
-    (void)state;
+static void a_turn_ends_by_its_name(void **) {
     static const GgufText names[] = {{1, "a"}, {10, "<|eot_id|>"}, {4, "</s>"}};
     GgufPairs pairs = {0};
     Gguf good = gguf_open(plain);
@@ -316,8 +311,7 @@ static void turn_backwards(GgufTensor *tensor) {
     tensor->data = factors;
 }
 
-static void tensors_have_their_names_and_shapes(void **state) {
-    (void)state;
+static void tensors_have_their_names_and_shapes(void **) {
     static const struct {
         const char *from, *name;
         void (*change)(GgufTensor *tensor);
@@ -360,8 +354,7 @@ static void a_tokenizer_that_cannot_be_is_refused(void **state) {
 }
 
 /* More letters than any token has. */
-static void long_names_are_refused(void **state) {
-    (void)state;
+static void long_names_are_refused(void **) {
     static const char *const refused[][2] = {
         {KEY "model", "a Llama's is llama or gpt2"},
         {KEY "pre", "splits text as \"aaaa"},
@@ -387,8 +380,7 @@ static size_t tokens_of(const Tokenizer *t, const char *words) {
     return count;
 }
 
-static void what_a_tokenizer_says_counts(void **state) {
-    (void)state;
+static void what_a_tokenizer_says_counts(void **) {
     Tokenizer *t = tokenizer_with(bytes, KEY "bos_token_id = -1.0");
     assert_int_equal(tokenizer_bos(t), -1);
     assert_false(tokenizer_adds_bos(t));
@@ -441,8 +433,7 @@ static void write_it(void) {
     gguf_pairs_free(&pairs);
 }
 
-static void a_tokenizer_is_read_as_it_was_written(void **state) {
-    (void)state;
+static void a_tokenizer_is_read_as_it_was_written(void **) {
     static const char *const names[] = {"sentencepiece", "user_defined",      "tiktoken",
                                         "byte_level",    "user_defined.gguf", "byte_level.gguf"};
     for (size_t i = 0; i < COUNT(names); i++) {
@@ -492,8 +483,7 @@ static void assert_all_ids(const char *name, const Tokenizer *t, const json_t *t
 }
 
 /* Each name of a split, and the ids that tokenizers gives the same vocabulary. */
-static void every_split_is_the_librarys(void **state) {
-    (void)state;
+static void every_split_is_the_librarys(void **) {
     if (!has_regex) skip();
     json_t *json = golden_json("foreign_tokenizers/splits.json");
     const json_t *texts = json_object_get(json, "texts"), *answers;
@@ -510,8 +500,7 @@ static void every_split_is_the_librarys(void **state) {
 }
 
 /* Old files do not say how: a note tells what they are taken for. */
-static void a_split_may_be_missing(void **state) {
-    (void)state;
+static void a_split_may_be_missing(void **) {
     if (!has_regex) skip();
     json_t *json = golden_json("foreign_tokenizers/splits.json");
     Tokenizer *t = tokenizer_open_any(split);
@@ -538,8 +527,7 @@ static void assert_same_with(const char *from, const char *change) {
 }
 
 /* Names and ids tell which tokens are no text. */
-static void types_may_be_missing(void **state) {
-    (void)state;
+static void types_may_be_missing(void **) {
     if (!has_regex) skip();
     assert_same_with(bytes, KEY "token_type gone");
     to_write = tokenizer_open_any(GOLDEN "tokenizers/sentencepiece");
@@ -580,8 +568,7 @@ static void add_merges_of(GgufPairs *pairs, const char *name) {
 }
 
 /* Then the merges say what merges first; and scores that are all alike say nothing. */
-static void scores_may_be_missing(void **state) {
-    (void)state;
+static void scores_may_be_missing(void **) {
     char from[PATH];
     GgufPairs pairs = {0};
     to_write = tokenizer_open_any(GOLDEN "tokenizers/prepend");
@@ -614,8 +601,7 @@ static void scores_may_be_missing(void **state) {
 }
 
 /* A file may say that SentencePiece rewrites characters, and removes spaces. */
-static void texts_are_normalized(void **state) {
-    (void)state;
+static void texts_are_normalized(void **) {
     json_t *json = golden_json("foreign_tokenizers/expected.json");
     const json_t *answers = json_object_get(json, "mapped");
     GgufPairs pairs = {0};

@@ -27,8 +27,7 @@ static void what_is_unknown_or_wrong_is_named(void **state) {
     assert_refused(render_it, its[1]);
 }
 
-static void depth_has_a_limit(void **state) {
-    (void)state;
+static void depth_has_a_limit(void **) {
     static char deep[4000] = "{{ ";
     memset(deep + 3, '(', sizeof deep - 4);
     refused_source = deep;

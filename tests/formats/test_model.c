@@ -22,8 +22,7 @@ static void ask_for_the_largest_cache(void) {
     decoder_new(&model, &reference_kernels, MOST_POSITIONS);
 }
 
-static void a_cache_that_no_machine_holds_is_refused(void **state) {
-    (void)state;
+static void a_cache_that_no_machine_holds_is_refused(void **) {
     assert_refused(ask_for_the_largest_cache, "out of memory");
 }
 
@@ -33,8 +32,7 @@ static void shorten_a_mapped_bin(void) {
         do_not_optimize(tensor_to_float(&model.lm_head));
 }
 
-static void a_bin_that_shrinks_is_named(void **state) {
-    (void)state;
+static void a_bin_that_shrinks_is_named(void **) {
     size_t size;
     char *bytes = file_read(AT("%s/interleaved.bin", folder), &size);
     write_bytes("short.bin", size, bytes);
@@ -49,8 +47,7 @@ static void a_configuration_is_refused(void **state) {
     assert_error(run("--model bad --token-ids 1"), its[2]);
 }
 
-static void what_is_no_model_gets_one_line(void **state) {
-    (void)state;
+static void what_is_no_model_gets_one_line(void **) {
     write_config("bad", "llama3", "", "");
     write_text("bad/config.json", "[]");
     assert_error(run("--summary bad"), "holds no JSON object");
@@ -77,8 +74,7 @@ static void what_is_no_model_gets_one_line(void **state) {
                  "llama-4 is neither a model's folder or file nor one of llama-1-7b, ");
 }
 
-static void good_configurations_are_read(void **state) {
-    (void)state;
+static void good_configurations_are_read(void **) {
     const char *config = AT("%s/good/config.json", folder);
     write_config("good", "llama3", "\"rope_theta\": 500000.0",
                  "\"rope_parameters\": {\"rope_theta\": 7, \"type\": \"linear\", \"factor\": 3}");
@@ -142,8 +138,7 @@ static void good_configurations_are_read(void **state) {
 
 /* A Mistral's weights are a Llama's, and so is its answer; a text that is longer than its window is
  * refused. */
-static void a_mistral_is_a_llama_up_to_its_window(void **state) {
-    (void)state;
+static void a_mistral_is_a_llama_up_to_its_window(void **) {
     static const struct {
         const char *window;
         int context; /* of 64 */
@@ -179,8 +174,7 @@ static void a_mistral_is_a_llama_up_to_its_window(void **state) {
 
 /* A path to a folder's weights is the folder; weights of another kind are refused with what
  * converts them. */
-static void other_files_of_weights_are_told_apart(void **state) {
-    (void)state;
+static void other_files_of_weights_are_told_apart(void **) {
     assert_runs("--model '%s' --token-ids 1,2,3", GOLDEN("llama2_70b"));
     char whole[sizeof said];
     strcpy(whole, strstr(said, "\n"));
@@ -210,8 +204,7 @@ static void other_files_of_weights_are_told_apart(void **state) {
 }
 
 /* Snapshots of links, beside what they point to; and an adapter. */
-static void folders_around_a_model_are_named(void **state) {
-    (void)state;
+static void folders_around_a_model_are_named(void **) {
     assert_shell("cd %s && mkdir -p cache/snapshots/3ab && cp -r '%s' cache/blobs && cd "
                  "cache/snapshots/3ab && for f in ../../blobs/*; do ln -s $f .; done",
                  folder, GOLDEN("llama3"));
@@ -241,8 +234,7 @@ static void folders_around_a_model_are_named(void **state) {
 }
 
 /* As where the Llama is a part of a model that sees. */
-static void tensors_of_other_names_get_one_line(void **state) {
-    (void)state;
+static void tensors_of_other_names_get_one_line(void **) {
     Weights weights = open_weights("llama1");
     char(*names)[96] = xmalloc(weights.count * sizeof *names);
     for (size_t i = 0; i < weights.count; i++) {
@@ -283,8 +275,7 @@ static void a_tensor_is_refused(void **state) {
     assert_error(run("--model '%s' --token-ids 1", path), its[2]);
 }
 
-static void missing_and_truncated_weights_get_one_line(void **state) {
-    (void)state;
+static void missing_and_truncated_weights_get_one_line(void **) {
     write_config("more", "llama1", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000");
     assert_int_equal(run("--model more --token-ids 1"), 1);
     assert_error(1, "it holds neither model.safetensors nor model.safetensors.index.json");
@@ -341,8 +332,7 @@ static double time_to_refuse(int layers, size_t strange) {
            1e-6 * (double)(after.ru_utime.tv_usec - before.ru_utime.tv_usec);
 }
 
-static void many_tensors_take_linear_time(void **state) {
-    (void)state;
+static void many_tensors_take_linear_time(void **) {
     enum { STRANGE = 100000, LAYERS = 1000 };
     double few = 0, many = 1e9;
     for (int i = 0; i < 5 && many > 1.3 * few; i++) { /* again if a try was disturbed */
@@ -369,8 +359,7 @@ static void an_index_of_shards_is_refused(void **state) {
     assert_error(run("--model shards --token-ids 1"), its[2]);
 }
 
-static void shards_are_the_model_or_get_one_line(void **state) {
-    (void)state;
+static void shards_are_the_model_or_get_one_line(void **) {
     make_shards("", "");
     assert_runs("--model shards --compare '%s/expected.safetensors'", GOLDEN("llama2_70b"));
     truncate(AT("%s/shards/model-00002-of-00002.safetensors", folder), 9000);
@@ -390,15 +379,13 @@ static void a_bin_is_refused(void **state) {
     free(bytes);
 }
 
-static void a_short_bin_is_refused(void **state) {
-    (void)state;
+static void a_short_bin_is_refused(void **) {
     write_bytes("bad.bin", 27, (char[27]){1});
     assert_error(run("--model bad.bin --token-ids 1"),
                  "27 bytes do not even hold the header of a .bin: truncated");
 }
 
-static void a_pipe_is_no_file(void **state) {
-    (void)state;
+static void a_pipe_is_no_file(void **) {
     static const char *const pipes[] = {"config.json", "model.safetensors.index.json",
                                         "model.safetensors"};
     for (size_t i = 0; i < COUNT(pipes); i++) { /* nobody writes to them */
@@ -411,8 +398,7 @@ static void a_pipe_is_no_file(void **state) {
     }
 }
 
-static void a_tree_is_of_any_model(void **state) {
-    (void)state;
+static void a_tree_is_of_any_model(void **) {
     const char *const paths[] = {AT("%s/interleaved.bin", folder), GOLDEN("mixed.gguf")};
     for (size_t i = 0; i < COUNT(paths); i++) {
         struct stat status;

@@ -27,8 +27,7 @@ static int parse(const char *const words[]) {
 
 #define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL})
 
-static void every_spelling_is_the_option(void **state) {
-    (void)state;
+static void every_spelling_is_the_option(void **) {
     static const char *const spellings[] = {"--max-tokens", "--tokens", "--n-predict"};
     for (int i = 0; i < 3; i++) {
         assert_int_equal(PARSE(spellings[i], "5"), 3);
@@ -55,8 +54,7 @@ static const char *said_by(const char *const words[], int stream, int expected_s
     return text;
 }
 
-static void help_shows_the_first_spelling(void **state) {
-    (void)state;
+static void help_shows_the_first_spelling(void **) {
     const char *help = said_by((const char *const[]){"--help", NULL}, STDOUT_FILENO, 0);
     assert_non_null(strstr(help, "\n  --max-tokens N          write so many tokens\n"));
     assert_non_null(strstr(help, "\n  --quiet "));
@@ -67,8 +65,7 @@ static void help_shows_the_first_spelling(void **state) {
     assert_null(strchr(help, '|'));
 }
 
-static void messages_name_the_first_spelling(void **state) {
-    (void)state;
+static void messages_name_the_first_spelling(void **) {
     static const struct {
         const char *words[4], *message;
     } cases[] = {

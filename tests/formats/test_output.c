@@ -21,10 +21,7 @@ static int files_in_folder(void) {
     return atoi(said);
 }
 
-static int empty_folder(void **state) {
-    (void)state;
-    return run("rm -f *");
-}
+static int empty_folder(void **) { return run("rm -f *"); }
 
 static void write_whole(const char *name, const char *words) {
     Output output = output_open(AT("%s/%s", folder, name));
@@ -39,8 +36,7 @@ static void write_half_and_be_killed(void) {
     raise(SIGKILL);
 }
 
-static void test_who_is_killed_leaves_the_old_file(void **state) {
-    (void)state;
+static void test_who_is_killed_leaves_the_old_file(void **) {
     write_whole("file", "the old one");
     assert_int_equal(
         WTERMSIG(run_in_child(write_half_and_be_killed, STDERR_FILENO, (char[2000]){0})), SIGKILL);
@@ -52,8 +48,7 @@ static void test_who_is_killed_leaves_the_old_file(void **state) {
 
 /* Process numbers come again: the left-over of one who had ours is neither taken for the file nor
  * written on. */
-static void test_a_left_over_is_left_alone(void **state) {
-    (void)state;
+static void test_a_left_over_is_left_alone(void **) {
     Output earlier = output_open(AT("%s/file", folder));
     const char *left_over = AT("%s", earlier.temporary);
     output_close(&earlier);
@@ -69,9 +64,8 @@ static void test_a_left_over_is_left_alone(void **state) {
 static void write_the_link(void) { write_whole("link", "newer"); }
 
 /* Who wrote the file before has said where it lies, and who may read it. */
-static void test_a_link_and_its_permissions_stay(void **state) {
+static void test_a_link_and_its_permissions_stay(void **) {
     struct stat status;
-    (void)state;
     assert_runs(
         "mkdir -p disk && echo old >disk/file && chmod 600 disk/file && ln -s disk/file link");
     write_whole("link", "new");
@@ -87,8 +81,7 @@ static void test_a_link_and_its_permissions_stay(void **state) {
     assert_true(S_ISLNK(status.st_mode));
 }
 
-static void test_two_at_once_do_not_mix(void **state) {
-    (void)state;
+static void test_two_at_once_do_not_mix(void **) {
     Output one = output_open(AT("%s/file", folder)), other = output_open(AT("%s/file", folder));
     fputs("the one's longer words", one.file);
     fflush(one.file);
@@ -101,8 +94,7 @@ static void test_two_at_once_do_not_mix(void **state) {
     assert_int_equal(files_in_folder(), 1);
 }
 
-static void test_a_new_file_is_everyones_to_read(void **state) {
-    (void)state;
+static void test_a_new_file_is_everyones_to_read(void **) {
     struct stat status;
     mode_t before = umask(022);
     write_whole("file", "");

@@ -67,8 +67,7 @@ static void a_header_is_refused(void **state) {
     free(bytes.bytes);
 }
 
-static void test_hostile_lengths(void **state) {
-    (void)state;
+static void test_hostile_lengths(void **) {
     struct {
         const char *what;
         uint64_t length;
@@ -93,8 +92,7 @@ static void test_hostile_lengths(void **state) {
 static const char three_tensors[] = "{\"__metadata__\":{\"format\":\"pt\"},\"b\":" OF(
     "BF16", "3", 0, 6) ",\"none\":" OF("F32", "0", 6, 6) ",\"a\":" OF("F32", "1,2", 6, 14) "}  ";
 
-static void test_every_truncation_is_refused(void **state) {
-    (void)state;
+static void test_every_truncation_is_refused(void **) {
     Bytes whole = make_file(three_tensors, 14);
     for (size_t size = 0; size < whole.size; size++) {
         Bytes part = {malloc(size), size};
@@ -106,8 +104,7 @@ static void test_every_truncation_is_refused(void **state) {
     free(whole.bytes);
 }
 
-static void test_deep_nesting_is_refused(void **state) {
-    (void)state;
+static void test_deep_nesting_is_refused(void **) {
     enum { DEPTH = 1000000 };
     char *header = malloc(5 + DEPTH + 1);
     strcpy(header, "{\"a\":");
@@ -120,8 +117,7 @@ static void test_deep_nesting_is_refused(void **state) {
 }
 
 /* A message is one short line, whatever the file holds. */
-static void test_messages_stay_one_line(void **state) {
-    (void)state;
+static void test_messages_stay_one_line(void **) {
     enum { LONG = 100000 };
     char *long_name = malloc(LONG + 1);
     memset(long_name, 'n', LONG);
@@ -149,8 +145,7 @@ static void test_messages_stay_one_line(void **state) {
 /* ---- what is legal ---- */
 
 /* Letters stay, also those whose UTF-8 begins as a control character's does. */
-static void test_control_characters_alone_are_blanked(void **state) {
-    (void)state;
+static void test_control_characters_alone_are_blanked(void **) {
     char text[] = "a\x01\tz\x7f \xc2\x80\xc2\x9f\xc2\xa0\xc3\x85\xc2";
     blank_control_characters(text);
     assert_string_equal(text, "a??z? ????\xc2\xa0\xc3\x85\xc2");
@@ -171,8 +166,7 @@ static void a_header_is_legal(void **state) {
     assert_legal(its[3], (size_t)atoi(its[1]), (size_t)atoi(its[2]));
 }
 
-static void test_a_huge_tensor_of_nothing_is_legal(void **state) {
-    (void)state;
+static void test_a_huge_tensor_of_nothing_is_legal(void **) {
 #if SIZE_MAX > UINT32_MAX
     assert_legal("{\"a\":" OF("U8", "0,9223372036854775807", 0, 0) "}", 0, 1);
 #else
@@ -180,8 +174,7 @@ static void test_a_huge_tensor_of_nothing_is_legal(void **state) {
 #endif
 }
 
-static void test_tensors_and_metadata_are_found(void **state) {
-    (void)state;
+static void test_tensors_and_metadata_are_found(void **) {
     Bytes bytes = make_file(three_tensors, 14);
     SafeTensors file = parse(bytes);
     assert_int_equal(file.count, 3);
@@ -213,8 +206,7 @@ static void test_tensors_and_metadata_are_found(void **state) {
     free(bytes.bytes);
 }
 
-static void test_unaligned_data(void **state) {
-    (void)state;
+static void test_unaligned_data(void **) {
     for (int shift = 0; shift < 8; shift++) {
         char header[300] = "{\"pad\":" OF("U8", "1", 0, 1) ",\"d\":" OF("F64", "2", 1, 17) "}";
         for (int i = 0; i < shift; i++) strcat(header, " ");
@@ -260,8 +252,7 @@ static double opening_time(int count) {
 /* Ten times as many take ten times as long and a little more, or a hundred times if each is
  * compared with all the others; 32 lies between. The best of three of each, for the machine may be
  * busy. */
-static void test_ten_times_the_tensors_take_ten_times_as_long(void **state) {
-    (void)state;
+static void test_ten_times_the_tensors_take_ten_times_as_long(void **) {
     double some = INFINITY, many = INFINITY;
     for (int n = 0; n < 3; n++) {
         some = fmin(some, opening_time(3000));
@@ -281,8 +272,7 @@ static const char *in_directory(const char *name) {
     return path;
 }
 
-static int enter(void **state) {
-    (void)state;
+static int enter(void **) {
     strcpy(strrchr(directory, '_'), "_XXXXXX");
     return mkdtemp(directory) ? 0 : -1;
 }
@@ -300,8 +290,7 @@ static int empty_directory(void) {
     return count;
 }
 
-static int leave(void **state) {
-    (void)state;
+static int leave(void **) {
     empty_directory();
     return rmdir(directory);
 }
@@ -329,8 +318,7 @@ static void assert_cannot_read(const char *path, const char *words) {
     assert_memory_equal(error, path, strlen(path));
 }
 
-static void test_unreadable_files(void **state) {
-    (void)state;
+static void test_unreadable_files(void **) {
     assert_cannot_read(in_directory("missing"), "No such file or directory");
     assert_cannot_read(directory, "it is a directory");
     assert_cannot_read("/dev/null", "it is not a regular file");
@@ -348,8 +336,7 @@ static void test_unreadable_files(void **state) {
     if (geteuid() != 0) assert_cannot_read(in_directory("text"), "Permission denied");
 }
 
-static void test_what_is_saved_comes_back(void **state) {
-    (void)state;
+static void test_what_is_saved_comes_back(void **) {
     unsigned char bytes[2 * 8];
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)(0xf0 + i);
     Tensor tensors[DTYPE_COUNT + 3] = {
@@ -399,8 +386,7 @@ static void test_what_is_saved_comes_back(void **state) {
 }
 
 /* Lowest byte first, whatever this machine's order is. */
-static void test_the_bytes_of_a_saved_file(void **state) {
-    (void)state;
+static void test_the_bytes_of_a_saved_file(void **) {
     static const char end[] = "\0\0\x80\x3f\2\1";
     const Tensor tensors[] = {{.name = "one", .dtype = F32, .data = &(float){1}},
                               {.name = "258", .dtype = U16, .data = &(uint16_t){0x0102}}};
@@ -413,14 +399,12 @@ static void test_the_bytes_of_a_saved_file(void **state) {
     assert_memory_equal(bytes + size - 6, end, 6);
 }
 
-static void test_many_files_one_after_another(void **state) {
-    (void)state;
+static void test_many_files_one_after_another(void **) {
     for (int i = 0; i < 100; i++) safetensors_save(in_directory("saved"), 0, NULL, 0, NULL);
     assert_int_equal(empty_directory(), 1);
 }
 
-static void test_saved_files_have_the_usual_mode(void **state) {
-    (void)state;
+static void test_saved_files_have_the_usual_mode(void **) {
     mode_t old = umask(027);
     safetensors_save(in_directory("saved"), 0, NULL, 0, NULL);
     umask(old);
@@ -473,8 +457,7 @@ static void save_a_tensor_named_metadata(void) {
     safetensors_save(in_directory("file"), 1, &tensor, 0, NULL);
 }
 
-static void test_a_failing_write_leaves_the_old_file(void **state) {
-    (void)state;
+static void test_a_failing_write_leaves_the_old_file(void **) {
     static const struct {
         void (*action)(void);
         const char *words;
@@ -504,8 +487,7 @@ static void open_and_die(void) {
     die();
 }
 
-static void test_a_forked_child_leaves_its_parents_files(void **state) {
-    (void)state;
+static void test_a_forked_child_leaves_its_parents_files(void **) {
     char message[2000];
     Output output = output_open(in_directory("file"));
     assert_int_equal(WTERMSIG(run_in_child(die, STDERR_FILENO, message)), SIGTERM);
@@ -525,8 +507,7 @@ static void be_killed(void) {
     raise(deadly_signal);
 }
 
-static void test_a_signal_leaves_the_old_file(void **state) {
-    (void)state;
+static void test_a_signal_leaves_the_old_file(void **) {
     int signals[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM};
     char message[2000];
     for (size_t i = 0; i < COUNT(signals); i++) {
@@ -552,8 +533,7 @@ static void an_ignored_signal(void) {
     exit(0);
 }
 
-static void test_an_ignored_signal_changes_nothing(void **state) {
-    (void)state;
+static void test_an_ignored_signal_changes_nothing(void **) {
     char message[2000];
     assert_int_equal(run_in_child(an_ignored_signal, STDERR_FILENO, message), 0);
     assert_text("file", "part and whole");
@@ -576,8 +556,7 @@ static void another_file_is_shortened(void) {
     exit(bytes[0]);
 }
 
-static void test_another_files_bytes_are_not_ours_to_miss(void **state) {
-    (void)state;
+static void test_another_files_bytes_are_not_ours_to_miss(void **) {
     char message[2000];
     int status = run_in_child(another_file_is_shortened, STDERR_FILENO, message);
     assert_true(WIFEXITED(status));
@@ -596,8 +575,7 @@ static void open_too_many(void) {
     }
 }
 
-static void test_output_paths_that_cannot_be(void **state) {
-    (void)state;
+static void test_output_paths_that_cannot_be(void **) {
     assert_refused(open_a_directory, "it is a directory");
     assert_refused(open_in_no_directory, "(make its directory first)");
     assert_refused(open_a_device, "it is not a regular file");

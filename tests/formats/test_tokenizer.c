@@ -141,8 +141,7 @@ static void check_vocabulary(const char *name, const Tokenizer *t) {
     check_decoding(t, name, answers);
 }
 
-static void every_text_is_the_librarys(void **state) {
-    (void)state;
+static void every_text_is_the_librarys(void **) {
     for (size_t i = 0; i < COUNT(committed); i++) {
         Tokenizer *t = tokenizer_open_any(GOLDEN(committed[i]));
         check_vocabulary(AT("%.*s", (int)strcspn(committed[i], "."), committed[i]), t);
@@ -165,8 +164,7 @@ static json_t *others_expected(void) {
 }
 
 /* Those of other people, with steps that Llama's own have not: tests/golden/10_others.py. */
-static void other_peoples_are_the_librarys(void **state) {
-    (void)state;
+static void other_peoples_are_the_librarys(void **) {
     json_t *others = others_expected();
     const char *name;
     const json_t *answers;
@@ -187,8 +185,7 @@ static void other_peoples_are_the_librarys(void **state) {
 }
 
 /* A step may leave nothing of all there is; the sanitizers watch what follows. */
-static void nothing_may_be_left(void **state) {
-    (void)state;
+static void nothing_may_be_left(void **) {
     if (!has_normal_forms) skip();
     Tokenizer *t =
         tokenizer_open_any(AT("%s/tests/golden/foreign_tokenizers/metaspace_split.json", ROOT));
@@ -215,8 +212,7 @@ static void read_broken_map(void) {
 
 /* Too short; a trie that is longer than all; half a unit; a text without an end. And a map may lead
  * nowhere. */
-static void a_charsmap_may_be_broken(void **state) {
-    (void)state;
+static void a_charsmap_may_be_broken(void **) {
     for (broken_map = broken_maps; broken_map < broken_maps + COUNT(broken_maps); broken_map++)
         assert_refused(read_broken_map, "m: its character map is no such map");
     static const char nowhere[][8] = {"\4\0\0\0\377\377\377\377", "\4\0\0\0\0\1\0\0"};
@@ -232,8 +228,7 @@ static void a_charsmap_may_be_broken(void **state) {
 /* Meta's tokenizer.model, and tokens more beside it, as the two files have them. What
  * added_tokens.json does not tell is which are special: there a text that is searched for those
  * gives the answers. */
-static void a_folder_adds_tokens(void **state) {
-    (void)state;
+static void a_folder_adds_tokens(void **) {
     json_t *others = others_expected(), *answers = json_object_get(others, "beside_a_model"),
            *names = json_object(), *one;
     const json_t *decoder = json_object_get(answers, "added_tokens_decoder");
@@ -265,8 +260,7 @@ static void a_folder_adds_tokens(void **state) {
 
 /* A tokenizer.json counts more than the tokenizer.model beside it, which may lack what was added
  * since. */
-static void a_tokenizer_json_counts_more(void **state) {
-    (void)state;
+static void a_tokenizer_json_counts_more(void **) {
     assert_shell("mkdir %s/twice && cp '%s' '%s' %s/twice", folder,
                  GOLDEN("sentencepiece/tokenizer.model"), GOLDEN("metaspace/tokenizer.json"),
                  folder);
@@ -278,8 +272,7 @@ static void a_tokenizer_json_counts_more(void **state) {
 
 /* Each Unicode has more letters and digits: which ones this machine's libraries know must make no
  * difference. */
-static void newer_letters_are_the_librarys(void **state) {
-    (void)state;
+static void newer_letters_are_the_librarys(void **) {
     static const char *const few[] = {"tiktoken", "byte_level"};
     const json_t *newer = json_object_get(expected, "newer"),
                  *texts = json_object_get(newer, "texts"), *one;
@@ -298,8 +291,7 @@ static void newer_letters_are_the_librarys(void **state) {
 static const char *not_metas;
 static void open_not_metas(void) { tokenizer_open(GOLDEN(not_metas)); }
 
-static void chapter_10_opens_metas_formats(void **state) {
-    (void)state;
+static void chapter_10_opens_metas_formats(void **) {
     static const char *const metas[] = {"sentencepiece", "user_defined", "tiktoken"};
     for (size_t i = 0; i < COUNT(metas); i++) {
         Tokenizer *t = tokenizer_open(GOLDEN(metas[i]));
@@ -316,8 +308,7 @@ static void chapter_10_opens_metas_formats(void **state) {
     assert_refused(open_not_metas, "it rewrites characters or removes spaces");
 }
 
-static void llamas_own_files_are_the_librarys(void **state) {
-    (void)state;
+static void llamas_own_files_are_the_librarys(void **) {
     for (size_t i = 0; i < COUNT(others); i++) {
         Tokenizer *t = open_other(others[i]);
         if (t) check_vocabulary(others[i], t);
@@ -365,8 +356,7 @@ static size_t random_text(Random *random, int characters, char *to) {
     return length;
 }
 
-static void what_goes_in_comes_out(void **state) {
-    (void)state;
+static void what_goes_in_comes_out(void **) {
     Random random = {10};
     char bytes[400];
     for (size_t v = 0; v < COUNT(committed); v++) {
@@ -384,8 +374,7 @@ static void what_goes_in_comes_out(void **state) {
 
 /* Each id that comes out is one of the vocabulary, and at byte level no byte is lost, whatever the
  * bytes. */
-static void any_bytes_are_encoded(void **state) {
-    (void)state;
+static void any_bytes_are_encoded(void **) {
     Random random = {11};
     for (size_t v = 0; v < COUNT(committed); v++) {
         Tokenizer *t = tokenizer_open_any(GOLDEN(committed[v]));
@@ -412,8 +401,7 @@ static void any_bytes_are_encoded(void **state) {
 /* What a long text remembers of its words and merges changes nothing: its ids are those of its
  * lines, one by one, for no token goes on behind a line's end. Where a ▁ is put before a text, it
  * stands for the space that a line begins with. */
-static void a_long_text_is_its_lines(void **state) {
-    (void)state;
+static void a_long_text_is_its_lines(void **) {
     enum { LINES = 3000, MOST = 4 * 40 + 3 };
     static const char *const few[] = {"sentencepiece", "prepend", "tiktoken", "byte_level"};
     Random random = {12};
@@ -457,8 +445,7 @@ static void assert_piece(const Tokenizer *t, int id, const char *piece, const ch
     if (length) assert_memory_equal(got, bytes, length);
 }
 
-static void tokens_have_names_and_bytes(void **state) {
-    (void)state;
+static void tokens_have_names_and_bytes(void **) {
     Tokenizer *t = tokenizer_open_any(GOLDEN("sentencepiece/tokenizer.model"));
     assert_int_equal(tokenizer_size(t), 1400);
     assert_int_equal(tokenizer_bos(t), 1), assert_int_equal(tokenizer_eos(t), 2);
@@ -489,8 +476,7 @@ static void tokens_have_names_and_bytes(void **state) {
 }
 
 /* What stands behind a special token is the same, whether one text or two. */
-static void a_text_goes_on_after_a_special_token(void **state) {
-    (void)state;
+static void a_text_goes_on_after_a_special_token(void **) {
     static const char *const texts[] = {"Hello, llama", " two  spaces", "\n\nlines", "", "▁",
                                         "日本 x"};
     size_t with, without;
@@ -563,8 +549,7 @@ static void a_text_begins_as_the_folder_says(void **state) {
 }
 
 /* A name that is not <s>, in a tokenizer.model; and a tokenizer.json beside it, which decides. */
-static void a_text_begins_with_another_name(void **state) {
-    (void)state;
+static void a_text_begins_with_another_name(void **) {
     assert_shell("mkdir -p %s/begins", folder);
     size_t size;
     char *model = file_read(GOLDEN("sentencepiece/tokenizer.model"), &size);
@@ -598,8 +583,7 @@ static void a_text_ends_as_the_folder_says(void **state) {
 }
 
 /* Copied as a text, a line of tokenizer.model ends otherwise. */
-static void lines_may_end_as_on_windows(void **state) {
-    (void)state;
+static void lines_may_end_as_on_windows(void **) {
     assert_shell("sed 's/$/\r/' '%s' >%s/windows.model", GOLDEN("tiktoken/tokenizer.model"),
                  folder);
     assert_runs("--model '%s' --encode 'The llama sits.'", GOLDEN("tiktoken/tokenizer.model"));
@@ -615,8 +599,7 @@ static void a_beginning_that_cannot_be_is_refused(void **state) {
     assert_error(run("--model begins --encode x"), its[2]);
 }
 
-static void links_that_point_nowhere_are_named(void **state) {
-    (void)state;
+static void links_that_point_nowhere_are_named(void **) {
     /* A link that points nowhere is no file that is not there. */
     static const char *const links[] = {"tokenizer.json", "tokenizer_config.json"};
     for (size_t i = 0; i < COUNT(links); i++) {
@@ -671,8 +654,7 @@ static void fill(size_t what, char bytes[LONG]) {
                                : (char)0xff;
 }
 
-static void a_long_text_is_encoded_in_linear_time(void **state) {
-    (void)state;
+static void a_long_text_is_encoded_in_linear_time(void **) {
     static const char *const names[] = {"one letter", "two letters",   "words",    "spaces",
                                         "newlines",   "one character", "bad bytes"};
     static const char *const few[] = {"sentencepiece", "prepend", "tiktoken"};
@@ -688,8 +670,7 @@ static void a_long_text_is_encoded_in_linear_time(void **state) {
 }
 
 /* To a regular expression each blank of a run is a try, and libraries give up after so many. */
-static void a_run_of_blanks_may_be_long(void **state) {
-    (void)state;
+static void a_run_of_blanks_may_be_long(void **) {
     Tokenizer *t = tokenizer_open_any(GOLDEN("tiktoken"));
     char *bytes = xmalloc(BLANKS + 1);
     memset(bytes, ' ', BLANKS), bytes[BLANKS] = 'x';
@@ -730,8 +711,7 @@ static void a_pattern_that_is_not_understood_is_named(void **state) {
 }
 
 /* A file of a few kilobytes must not make gigabytes of a line. */
-static void a_text_does_not_grow_without_end(void **state) {
-    (void)state;
+static void a_text_does_not_grow_without_end(void **) {
 #define SIXTEEN_OF_ONE                                                                             \
     "{\"type\":\"Replace\",\"pattern\":{\"String\":\"x\"},\"content\":\"xxxxxxxxxxxxxxxx\"},"
     write_replaced("bad", GOLDEN("prepend/tokenizer.json"), "\"normalizers\":[",
@@ -739,8 +719,7 @@ static void a_text_does_not_grow_without_end(void **state) {
     assert_bad_refused("no model's does that");
 }
 
-static void files_that_end_too_early_get_one_line(void **state) {
-    (void)state;
+static void files_that_end_too_early_get_one_line(void **) {
     static const char *const files[] = {"sentencepiece/tokenizer.model", "prepend/tokenizer.json",
                                         "byte_level/tokenizer.json"};
     for (size_t f = 0; f < COUNT(files); f++) {
@@ -759,8 +738,7 @@ static void files_that_end_too_early_get_one_line(void **state) {
     assert_bytes_refused("the text has the byte 0x78", 7, "IQ== 0\n");
 }
 
-static void ids_go_from_one_to_the_next(void **state) {
-    (void)state;
+static void ids_go_from_one_to_the_next(void **) {
     const char *model = GOLDEN("sentencepiece");
     assert_runs("--model '%s' --encode 'the llama' >ids && %s --model '%s' --decode - <ids", model,
                 PROGRAM, model);

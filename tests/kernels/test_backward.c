@@ -358,8 +358,7 @@ static void spoil(const char *to, const char *name) {
     safetensors_close(&file);
 }
 
-static void the_first_that_differs_is_named(void **state) {
-    (void)state;
+static void the_first_that_differs_is_named(void **) {
     const char *model = ROOT "/tests/golden/models/llama31";
     assert_runs("'%s/16_backward' --model '%s' --compare "
                 "'%s/tests/golden/gradients/llama31.safetensors'",
@@ -373,8 +372,7 @@ static void the_first_that_differs_is_named(void **state) {
 
 /* In llama2.c's files the rows of queries and keys have another order, and so have their gradients.
  */
-static void a_file_in_another_order_is_compared_too(void **state) {
-    (void)state;
+static void a_file_in_another_order_is_compared_too(void **) {
     const char *golden = ROOT "/tests/golden/gradients/llama2_70b.safetensors";
     Model model = model_open(ROOT "/tests/golden/models/llama2_70b");
     write_bin(AT("%s/interleaved.bin", folder), &model);
@@ -414,8 +412,7 @@ static void break_two(Tensor *tensor) {
 }
 
 /* What is not in the file is said, and is no mistake; what is no gradient of this model is one. */
-static void a_file_of_others_is_named(void **state) {
-    (void)state;
+static void a_file_of_others_is_named(void **) {
     static const Changed cases[] = {
         {"ids", rename_it, 1,
          "it has no ids, the tokens that its gradients are of, as [texts, tokens]"},

@@ -8,8 +8,7 @@
 
 #include <cmocka.h>
 
-static void the_family_has_its_widths(void **state) {
-    (void)state;
+static void the_family_has_its_widths(void **) {
     static const struct {
         long C;
         double multiplier;

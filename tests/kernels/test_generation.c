@@ -47,8 +47,7 @@ static double chi_square(int draws, const int drawn[5]) {
     return sum;
 }
 
-static void draws_are_fair(void **state) {
-    (void)state;
+static void draws_are_fair(void **) {
     enum { DRAWS = 100000 };
     const double limit =
         16.27; /* chi-square with 3 degrees of freedom is below this in 999 of 1000 cases */
@@ -64,8 +63,7 @@ static void draws_are_fair(void **state) {
     assert_true(chi_square(DRAWS, biased) > limit);
 }
 
-static void both_ends_can_be_drawn(void **state) {
-    (void)state;
+static void both_ends_can_be_drawn(void **) {
     assert_int_equal(multinomial(5, five, 0), 0);
     assert_int_equal(multinomial(5, five, 1 - 0x1p-53), 4);
     const float last_ruled_out[3] = {0, 0, -INFINITY}, first_ruled_out[3] = {-INFINITY, 0, 0},
@@ -75,8 +73,7 @@ static void both_ends_can_be_drawn(void **state) {
     assert_int_equal(multinomial(2, large, 0.75), 1);
 }
 
-static void samplers_follow_each_other(void **state) {
-    (void)state;
+static void samplers_follow_each_other(void **) {
     /* After the penalty 3 is no longer the most probable; after that, top-k 1 leaves one token
      * only. */
     const int seen[] = {3};
@@ -116,8 +113,7 @@ enum { WRITTEN = 100 };
 enum { WRITTEN = 256 };
 #endif
 
-static void it_writes_what_transformers_writes(void **state) {
-    (void)state;
+static void it_writes_what_transformers_writes(void **) {
     const Tensor *expected = safetensors_find(&golden, "greedy");
     int bos = tokenizer_bos(tokenizer);
     assert_int_equal(tensor_count(expected), 256);
@@ -145,8 +141,7 @@ enum { FROM = 2 * SCORED, COUNT = SCORED, READ = 100 };
 enum { FROM = 0, COUNT = 4 * SCORED, READ = COUNT };
 #endif
 
-static void perplexity_is_transformers(void **state) {
-    (void)state;
+static void perplexity_is_transformers(void **) {
     SafeTensors unseen = safetensors_open(ROOT "/common/stories/unseen.safetensors");
     const Tensor *scores = safetensors_find(&golden, "scores");
     const int *texts = safetensors_find(&unseen, "texts")->data;
@@ -187,8 +182,7 @@ static double mean_difference(const double a[COUNT], const double b[COUNT]) {
 /* Sums in another order differ in their last bits, and now and then that makes a number round to
  * its other neighbour. So PyTorch's own float32 is as far from its float64 as ours may be, but for
  * chance: 1.5 times. Without rounding it is farther. */
-static void rounding_is_pytorchs(void **state) {
-    (void)state;
+static void rounding_is_pytorchs(void **) {
     double *exact = tensor_to_double(safetensors_find(&golden, "rounded64")),
            *theirs = tensor_to_double(safetensors_find(&golden, "rounded"));
     double *float32 = tensor_to_double(safetensors_find(&golden, "scores")),
@@ -271,8 +265,7 @@ static double share_on_the_card(void) {
 
 /* The generator tells stories that the model has not read, asks, and judges. Of the questions the
  * model may answer two standard deviations less than its card says. */
-static void it_answers_questions(void **state) {
-    (void)state;
+static void it_answers_questions(void **) {
     static char told[1 << 16];
     char command[2 * PATH];
     int consistent, stories_told, right, questions;
@@ -304,8 +297,7 @@ static void it_answers_questions(void **state) {
         fail_msg("%d of %d questions answered rightly", right, questions);
 }
 
-static void the_seed_decides(void **state) {
-    (void)state;
+static void the_seed_decides(void **) {
     enum { TOKENS = 16 };
     int texts[3][TOKENS], bos = tokenizer_bos(tokenizer);
     for (int i = 0; i < 3; i++) {
@@ -324,8 +316,7 @@ static void the_seed_decides(void **state) {
 
 /* ------------------------------------------------------------------ text as it is made */
 
-static void characters_appear_whole(void **state) {
-    (void)state;
+static void characters_appear_whole(void **) {
     static const struct {
         const char *pieces[5], *shown[5]; /* after each piece; at the end, what stream_end adds */
     } cases[] = {
@@ -355,8 +346,7 @@ static void characters_appear_whole(void **state) {
 
 /* Where one of the ends would begin, the text ends; what may become one is held back, and shown if
  * it does not. */
-static void a_text_stops_before_its_ends(void **state) {
-    (void)state;
+static void a_text_stops_before_its_ends(void **) {
     static const char *const ends[] = {"Who", "\n\n", "abab", NULL};
     static const struct {
         const char *pieces[6], *shown[6]; /* after each piece; at the end, what stream_end adds */
@@ -413,8 +403,7 @@ static FinishReason go_on(Generation *generation, const Model *of, int most, boo
     return ending;
 }
 
-static void the_loop_says_why_it_stops(void **state) {
-    (void)state;
+static void the_loop_says_why_it_stops(void **) {
     Sentence sentence = sentence_open();
     const char *answer = safetensors_metadata(&sentence.file, "answer");
     char text[256];
@@ -452,8 +441,7 @@ static void the_loop_says_why_it_stops(void **state) {
 }
 
 /* After the first half of the text is kept and the rest read again, the model says the same. */
-static void what_was_read_can_be_forgotten(void **state) {
-    (void)state;
+static void what_was_read_can_be_forgotten(void **) {
     Sentence sentence = sentence_open();
     int V = model.config.V, half = sentence.T / 2;
     Generation generation = generation_new(&model, &fast_kernels, sentence.T, greedy, 0);
@@ -470,8 +458,7 @@ static void what_was_read_can_be_forgotten(void **state) {
 }
 
 /* A model may have a few rows more than its tokenizer has tokens; they have no text. */
-static void what_has_no_text_shows_none(void **state) {
-    (void)state;
+static void what_has_no_text_shows_none(void **) {
     char *shown;
     size_t size, count;
     Stream stream = {.file = open_memstream(&shown, &size), .skip_space = true};
@@ -512,8 +499,7 @@ static void copy_model(const char *name, const char *spoilt, uint16_t bits) {
 
 /* A token for which the model has no row does no harm, and no more tokens than half of the rows are
  * enough; who uses such a token is told. */
-static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
-    (void)state;
+static void a_vocabulary_may_be_a_little_larger_or_smaller(void **) {
     assert_shell("cp -r '%s' %s/padded", stories, folder);
     assert_runs("--temperature 0 --prompt 'Once upon' --max-tokens 9 --quiet");
     char told[sizeof said];
@@ -541,8 +527,7 @@ static void a_vocabulary_may_be_a_little_larger_or_smaller(void **state) {
 #undef SMALLER
 }
 
-static void llama_tells_a_story(void **state) {
-    (void)state;
+static void llama_tells_a_story(void **) {
     assert_runs("--temperature 0 --prompt 'Once upon a time' --quiet");
     assert_int_equal(strncmp(said, "Once upon a time there was ", 27), 0);
     assert_said("\nQuestion: ");
@@ -571,8 +556,7 @@ static void llama_tells_a_story(void **state) {
     assert_null(strstr(said, "\n\n"));
 }
 
-static void a_text_ends_where_it_is_told_to(void **state) {
-    (void)state;
+static void a_text_ends_where_it_is_told_to(void **) {
     static const char ask[] = "--temperature 0 --prompt 'Once upon a time' --max-tokens 20 --quiet";
     assert_runs("%s", ask);
     char whole[sizeof said];
@@ -592,8 +576,7 @@ static void a_text_ends_where_it_is_told_to(void **state) {
 }
 
 /* The numbers of the golden run in, and out come those that follow. */
-static void tokens_go_in_and_out(void **state) {
-    (void)state;
+static void tokens_go_in_and_out(void **) {
     char in[400] = "", out[400] = "";
     const Tensor *expected = safetensors_find(&golden, "greedy");
     sprintf(in, "%d", tokenizer_bos(tokenizer));
@@ -610,8 +593,7 @@ static void tokens_go_in_and_out(void **state) {
 }
 
 /* Their sum over a text is its perplexity; the most probable stand in their order. */
-static void log_probabilities_are_the_models(void **state) {
-    (void)state;
+static void log_probabilities_are_the_models(void **) {
     enum { TOKENS = 30 };
     /* One or the other. */
     assert_int_equal(
@@ -645,8 +627,7 @@ static void log_probabilities_are_the_models(void **state) {
 }
 
 /* A large model on a small machine writes less than a token a second. */
-static void slow_speeds_have_two_digits(void **state) {
-    (void)state;
+static void slow_speeds_have_two_digits(void **) {
     static const struct {
         double rate;
         const char *text;
@@ -658,8 +639,7 @@ static void slow_speeds_have_two_digits(void **state) {
 }
 
 /* A model that fits a cache is faster than memory. */
-static void no_share_is_above_all(void **state) {
-    (void)state;
+static void no_share_is_above_all(void **) {
     char text[SHARE_TEXT];
     assert_string_equal(share_text(text, 0.126), "13 % of what memory allows");
     assert_string_equal(share_text(text, 1), "100 % of what memory allows");
@@ -667,8 +647,7 @@ static void no_share_is_above_all(void **state) {
                         "more than memory allows, so the weights lie in a cache");
 }
 
-static void what_was_not_written_has_no_speed(void **state) {
-    (void)state;
+static void what_was_not_written_has_no_speed(void **) {
     assert_runs("--prompt Once --max-tokens 0 --seed 3");
     assert_said("; written: 0 tokens; seed 3\n");
     assert_runs("--prompt Once --max-tokens 1 --seed 3");
@@ -679,8 +658,7 @@ static void what_was_not_written_has_no_speed(void **state) {
 
 /* What a .gguf says of the end of a text, of a turn, of a message: each of them ends it. Here it is
  * the full stop. */
-static void a_gguf_says_what_ends_a_text(void **state) {
-    (void)state;
+static void a_gguf_says_what_ends_a_text(void **) {
     static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
                                        "tokenizer.ggml.eom_token_id"};
     size_t count;
@@ -706,8 +684,7 @@ static void a_gguf_says_what_ends_a_text(void **state) {
 
 /* A byte that is no UTF-8 is three tokens. Whatever the prompt, there is room for it and for what
  * is to be written. */
-static void the_context_is_as_long_as_it_must_be(void **state) {
-    (void)state;
+static void the_context_is_as_long_as_it_must_be(void **) {
     write_text("bytes", "\xff\xfe\x80"
                         "abc");
     assert_runs("--seed 1 --max-tokens 3 --prompt - --quiet <bytes");
@@ -726,8 +703,7 @@ static void the_context_is_as_long_as_it_must_be(void **state) {
                  ", all that this model was made for");
 }
 
-static void logits_that_are_no_numbers_are_said(void **state) {
-    (void)state;
+static void logits_that_are_no_numbers_are_said(void **) {
     static const struct {
         const char *tensor;
         uint16_t bits;
@@ -756,8 +732,7 @@ static void logits_that_are_no_numbers_are_said(void **state) {
 }
 
 /* A conversation whose model's file is made empty after the first answer has begun. */
-static void a_model_that_shrinks_is_named(void **state) {
-    (void)state;
+static void a_model_that_shrinks_is_named(void **) {
     copy_model("shrinking", NULL, 0);
     assert_error(run("--chat --chat-template llama2 --max-tokens 3 --ignore-eos --model "
                      "shrinking <lines >answer & exec 3>lines; trap '' PIPE; echo Hello >&3;"
@@ -768,8 +743,7 @@ static void a_model_that_shrinks_is_named(void **state) {
                  "shrinking/model.safetensors: its bytes are gone");
 }
 
-static void texts_come_through_pipes(void **state) {
-    (void)state;
+static void texts_come_through_pipes(void **) {
     write_text("text", "Once upon a time");
     assert_runs("--perplexity /dev/stdin <text");
     assert_said("perplexity ");
@@ -778,8 +752,7 @@ static void texts_come_through_pipes(void **state) {
 }
 
 /* generation_config.json, over what llama would do by itself, and under what it is asked for. */
-static void llama_follows_the_models_defaults(void **state) {
-    (void)state;
+static void llama_follows_the_models_defaults(void **) {
     static const char ask[] =
         "--prompt 'Once upon a time' --max-tokens 12 --seed 3 --quiet --model advised";
     static const struct {
@@ -840,8 +813,7 @@ static void a_generation_config_is_refused(void **state) {
 
 /* The stories' tokenizer with <S> for <s>: it has no token for the beginning, or none by that name.
  */
-static void a_text_may_have_no_beginning(void **state) {
-    (void)state;
+static void a_text_may_have_no_beginning(void **) {
     write_replaced("nobos.model", AT("%s/tokenizer.model", stories), "<s>", "<S>");
     copy_model("renamed", NULL, 0);
     assert_shell("cd %s && mv nobos.model renamed/tokenizer.model && sed -i "
@@ -865,8 +837,7 @@ static void a_text_may_have_no_beginning(void **state) {
     }
 }
 
-static void llama_talks_and_scores(void **state) {
-    (void)state;
+static void llama_talks_and_scores(void **) {
     write_text("talk", "Hello!\n\nWho?\n");
     assert_runs("--chat --system-prompt 'Be kind.' --max-tokens 5 --seed 1 --quiet <talk");
     assert_runs("--chat --max-tokens 5 --quiet < /dev/null");
@@ -881,8 +852,7 @@ static void llama_talks_and_scores(void **state) {
 }
 
 /* A real model of another maker, where it is: LLAMA_DATA, or ../shared/data. */
-static void stories260K_makes_sense(void **state) {
-    (void)state;
+static void stories260K_makes_sense(void **) {
     char data[PATH];
     snprintf(data, sizeof data, "%s",
              getenv("LLAMA_DATA") ? getenv("LLAMA_DATA") : ROOT "/../shared/data");

@@ -21,8 +21,7 @@ static float *random_numbers(size_t count) {
 
 /* As if a reader had written them: PyTorch's cases, random shapes beside the chapters' own, guarded
  * arrays. */
-static void the_workbench_says_right(void **state) {
-    (void)state;
+static void the_workbench_says_right(void **) {
     static const char names[] =
         "-Dfast_linear=linear -Dfast_linear_backward=linear_backward -Dfast_rms_norm=rms_norm "
         "-Dfast_swiglu=swiglu -Dfast_swiglu_backward=swiglu_backward "
@@ -86,8 +85,7 @@ static void each_way_the_factors_lie(int M, int N, int K, bool rounds) {
     free(c);
 }
 
-static void products_of_all_sizes(void **state) {
-    (void)state;
+static void products_of_all_sizes(void **) {
     const int sizes[][3] = {{1, 1, 1},     {2, 3, 5},       {12, 32, 64},
                             {13, 33, 65},  {17, 100, 257},  {40, 31, 600},
                             {530, 70, 40}, {1030, 33, 300}, {33, 65, 2101}};

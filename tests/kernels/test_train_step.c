@@ -208,8 +208,7 @@ static void no_threads(void) {
     workers_new(&c.model.config, &reference_training_kernels, 3, 0);
 }
 
-static void what_cannot_be_is_refused(void **state) {
-    (void)state;
+static void what_cannot_be_is_refused(void **) {
     assert_refused(no_threads, "0 threads: give at least one");
 }
 

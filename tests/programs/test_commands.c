@@ -55,8 +55,7 @@ static void enlarge_it(Tensor *tensor) {
     tensor->data = ids;
 }
 
-static void a_dump_may_lack_something(void **state) {
-    (void)state;
+static void a_dump_may_lack_something(void **) {
     assert_int_equal(compare_with("layers.0", rename_it), 0);
     assert_said("layers.0       not in the dump");
     assert_said("Nothing differs.");
@@ -86,8 +85,7 @@ static void a_dump_may_lack_something(void **state) {
 }
 
 /* What was computed in 16 bits rounds at each step, and is no other model. */
-static void a_dump_may_be_of_16_bits(void **state) {
-    (void)state;
+static void a_dump_may_be_of_16_bits(void **) {
     SafeTensors dump = safetensors_open(GOLDEN "models/llama3/expected.safetensors");
     for (DType dtype = BF16; dtype <= F16; dtype++) {
         Tensor tensors[] = {*safetensors_find(&dump, "ids"), *safetensors_find(&dump, "layers.0")};
@@ -115,8 +113,7 @@ static void a_dump_may_be_of_16_bits(void **state) {
 
 #define INFO "'" BUILD "/tokenize' --info --model "
 
-static void an_id_of_the_beginning_is_one_of_the_tokens(void **state) {
-    (void)state;
+static void an_id_of_the_beginning_is_one_of_the_tokens(void **) {
     assert_runs("mkdir named && sed 's/<s>/<S>/' '" GOLDEN
                 "tokenizers/sentencepiece/tokenizer.model' >named/tokenizer.model");
     static const char *const ids[][2] = {{"-1", "bos_token_id is -1"},
@@ -135,8 +132,7 @@ static void an_id_of_the_beginning_is_one_of_the_tokens(void **state) {
 
 /* A file of ranks that was cut off between two lines is whole but for that: only the model knows
  * better. */
-static void a_list_of_ranks_is_as_long_as_the_model_says(void **state) {
-    (void)state;
+static void a_list_of_ranks_is_as_long_as_the_model_says(void **) {
     assert_runs("mkdir cut && head -n 1399 '" GOLDEN
                 "tokenizers/tiktoken/tokenizer.model' >cut/tokenizer.model");
     write_text("cut/config.json", "{\"bos_token_id\": 1399}");
@@ -149,8 +145,7 @@ static void a_list_of_ranks_is_as_long_as_the_model_says(void **state) {
 }
 
 /* A path can just be opened, and that of the file beside it is too long. */
-static void a_neighbour_may_have_too_long_a_path(void **state) {
-    (void)state;
+static void a_neighbour_may_have_too_long_a_path(void **) {
     write_text("tokenizer.model", "");
     assert_error(run("cp '" GOLDEN "tokenizers/sentencepiece/tokenizer.model' . && " INFO
                      "$(printf '%%0.s./' $(seq 2039))tokenizer.model"),
@@ -163,8 +158,7 @@ static void a_neighbour_may_have_too_long_a_path(void **state) {
 
 /* ------------------------------------------------------------------ what chapter 10 shows */
 
-static void pieces_are_shown_so_that_one_can_read_them(void **state) {
-    (void)state;
+static void pieces_are_shown_so_that_one_can_read_them(void **) {
     static const char bytes[] = "a\tb\nc \x7f\x01\xc2\x85\xff",
                       shown[] = "a\\tb\\nc▁<0x7F><0x01><0xC2><0x85><0xFF>\n";
     write_bytes("text", sizeof bytes - 1, bytes);
@@ -182,8 +176,7 @@ static void pieces_are_shown_so_that_one_can_read_them(void **state) {
 
 /* The old spelling: chapter 10's program runs tokenize beside itself, or says that it is not there.
  */
-static void chapter_10_hands_its_options_to_tokenize(void **state) {
-    (void)state;
+static void chapter_10_hands_its_options_to_tokenize(void **) {
     static const char words[] =
         "--model '" GOLDEN "tokenizers/sentencepiece' --encode 'the llama' --bos";
     assert_runs("'" BUILD "/10_tokenizer' %s", words);
@@ -196,8 +189,7 @@ static void chapter_10_hands_its_options_to_tokenize(void **state) {
 
 /* ------------------------------------------------------------------ what chapter 13 writes */
 
-static void rows_that_no_block_fits_stay_float16(void **state) {
-    (void)state;
+static void rows_that_no_block_fits_stay_float16(void **) {
     /* llama2.c's file: 4 wide, 8 hidden, 1 layer, 2 heads, 1 key/value head, 262 tokens, 16
      * positions; its output is a matrix of its own, for the number of tokens is negative. */
     static struct {
@@ -215,8 +207,7 @@ static void rows_that_no_block_fits_stay_float16(void **state) {
     assert_runs("'" BUILD "/llama' --model small.gguf --max-tokens 3 --temperature 0 --quiet");
 }
 
-static void yarn_with_numbers_of_its_own(void **state) {
-    (void)state;
+static void yarn_with_numbers_of_its_own(void **) {
     static const char *const words[] = {"attention_factor\": 1.2", "mscale\": 0.7",
                                         "mscale_all_dim\": 0.7, \"mscale\": 1.1",
                                         "beta_fast\": 16, \"beta_slow\": 2", "truncate\": false"};
@@ -241,8 +232,7 @@ static void yarn_with_numbers_of_its_own(void **state) {
 
 /* ------------------------------------------------------------------ what llama reads */
 
-static void a_score_needs_no_terminal(void **state) {
-    (void)state;
+static void a_score_needs_no_terminal(void **) {
     write_text("score", "Once upon a time there was a fox.");
     assert_runs("'" BUILD "/llama' --perplexity score --ctx-size 9 --quiet");
     assert_said("perplexity ");
@@ -250,8 +240,7 @@ static void a_score_needs_no_terminal(void **state) {
     assert_said("a window needs 2 positions");
 }
 
-static void a_prompt_ends_where_its_last_line_does(void **state) {
-    (void)state;
+static void a_prompt_ends_where_its_last_line_does(void **) {
     static const char *const prompts[] = {"Once upon a time", "Once upon a time\n"};
     char first[sizeof said] = "";
     for (size_t i = 0; i < COUNT(prompts); i++) {
@@ -268,8 +257,7 @@ static void a_prompt_ends_where_its_last_line_does(void **state) {
 }
 
 /* Where only ids go in and out. */
-static void ids_need_no_tokenizer(void **state) {
-    (void)state;
+static void ids_need_no_tokenizer(void **) {
     static const char *const models[] = {ROOT "/tests/golden/models/llama1",
                                          ROOT "/tests/golden/gguf/plain.gguf"};
     char ids[200] = "1,2,3";

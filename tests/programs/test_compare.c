@@ -15,8 +15,7 @@
 static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32",
                                      "yarn",   "dynamic",    "biases", "longrope"};
 
-static void what_is_saved_compares(void **state) {
-    (void)state;
+static void what_is_saved_compares(void **) {
     const char *model = GOLDEN("llama3");
     assert_runs("--model '%s' --token-ids 1,2,3,63,0 --save mine.safetensors", model);
     assert_runs("--model '%s' --compare mine.safetensors", model);
@@ -38,8 +37,7 @@ static void what_is_saved_compares(void **state) {
 
 /* What is read is not written over, under whatever name; and where no file may become so large,
  * none is left. */
-static void nothing_is_lost_by_saving(void **state) {
-    (void)state;
+static void nothing_is_lost_by_saving(void **) {
     Weights weights = open_weights("llama1");
     save_model("own", "llama1", &weights);
     assert_int_equal(symlink("own", AT("%s/alias", folder)), 0);
@@ -60,8 +58,7 @@ static void nothing_is_lost_by_saving(void **state) {
 }
 
 /* Chapter 9's program had these options, and hands them on to inspect. */
-static void the_old_program_runs_inspect(void **state) {
-    (void)state;
+static void the_old_program_runs_inspect(void **) {
 #ifdef EMULATED /* a program for another machine cannot run one by itself */
     skip();
 #endif
@@ -79,8 +76,7 @@ static void the_old_program_runs_inspect(void **state) {
                  "or directory");
 }
 
-static void compare_names_the_first_stage_that_differs(void **state) {
-    (void)state;
+static void compare_names_the_first_stage_that_differs(void **) {
     assert_error(run("--model '%s' --token-ids 1 --compare '%s/model.safetensors'",
                      GOLDEN("llama1"), GOLDEN("llama1")),
                  "model.safetensors: it has no stage that this model has: they are called "
@@ -126,8 +122,7 @@ static const char *copy_spoilt(const char *tensor_name, float value) {
 }
 
 /* Without --save and --compare there is no answer; with them, what is wrong is to be looked at. */
-static void the_first_nan_is_named(void **state) {
-    (void)state;
+static void the_first_nan_is_named(void **) {
     static const struct {
         const char *tensor;
         float value;

@@ -9,8 +9,7 @@
 
 #ifndef MPIRUN
 
-static void without_mpi_it_is_one_rank(void **state) {
-    (void)state;
+static void without_mpi_it_is_one_rank(void **) {
     assert_runs("%s --model '%s' --prompt Once --max-tokens 20", OURS, MODEL);
     assert_int_equal(run("OMPI_COMM_WORLD_SIZE=2 %s --model '%s'", OURS, MODEL), 1);
     assert_said("without MPI");
@@ -44,8 +43,7 @@ static const char *golden_model(const char *name) {
 
 /* ------------------------------------------------------------------ the same as one */
 
-static void many_ranks_tell_the_same_story(void **state) {
-    (void)state;
+static void many_ranks_tell_the_same_story(void **) {
     assert_runs("'%s/llama' --quiet --temperature 0 --ignore-eos --max-tokens 256 "
                 "--prompt 'Once upon a time' >one",
                 BUILD);
@@ -71,8 +69,7 @@ static const struct {
               {"dynamic", 4}, {"yarn", 4},       {"longrope", 4}, {"biases", 4}};
 enum { MODELS = sizeof models / sizeof *models };
 
-static void golden_models_go_on_the_same(void **state) {
-    (void)state;
+static void golden_models_go_on_the_same(void **) {
     for (int m = 0; m < MODELS; m++) {
         assert_runs(OURS " --model '%s' --token-ids 1,5,9 --max-tokens 256",
                     golden_model(models[m].name));
@@ -87,8 +84,7 @@ static void golden_models_go_on_the_same(void **state) {
     }
 }
 
-static void their_logits_are_transformers(void **state) {
-    (void)state;
+static void their_logits_are_transformers(void **) {
     for (int m = 0; m < MODELS; m++)
         for (int count = 1; count <= models[m].most; count *= 2) {
             const char *model = golden_model(models[m].name);
@@ -101,8 +97,7 @@ static void their_logits_are_transformers(void **state) {
 }
 
 /* Drawn tokens depend on every bit of the logits, sooner or later. */
-static void the_same_seed_draws_the_same_text(void **state) {
-    (void)state;
+static void the_same_seed_draws_the_same_text(void **) {
     for (int n = 0; n < 2; n++)
         assert_int_equal(RANKS(3,
                                "--model '%s' --temperature 1 --seed 5 --ignore-eos --max-tokens "
@@ -112,8 +107,7 @@ static void the_same_seed_draws_the_same_text(void **state) {
     assert_runs("cmp drawn0 drawn1");
 }
 
-static void files_of_other_formats_are_cut_as_well(void **state) {
-    (void)state;
+static void files_of_other_formats_are_cut_as_well(void **) {
     static const char *const files[] = {ROOT "/tests/golden/gguf/plain.gguf",
                                         ROOT "/tests/golden/gguf/mixed.gguf", "a.bin"};
     Model model = model_open(golden_model("llama2_70b"));
@@ -129,8 +123,7 @@ static void files_of_other_formats_are_cut_as_well(void **state) {
 
 /* ------------------------------------------------------------------ what is sent */
 
-static void what_is_counted_is_the_formula(void **state) {
-    (void)state;
+static void what_is_counted_is_the_formula(void **) {
     static const int counts[] = {2, 3, 6};
     for (int i = 0; i < 3; i++) {
         double counted[2], formula[2];
@@ -144,8 +137,7 @@ static void what_is_counted_is_the_formula(void **state) {
 }
 
 /* The lesson shows such a report: those lines of it that are the same everywhere. */
-static void the_lesson_shows_this_report(void **state) {
-    (void)state;
+static void the_lesson_shows_this_report(void **) {
     assert_int_equal(
         RANKS(3, "--model '%s' --prompt 'Once upon a time' --max-tokens 20 --report >report",
               MODEL),
@@ -156,8 +148,7 @@ static void the_lesson_shows_this_report(void **state) {
 }
 
 /* make says what it would run. */
-static void make_parallel_runs_two_or_as_many_as_one_says(void **state) {
-    (void)state;
+static void make_parallel_runs_two_or_as_many_as_one_says(void **) {
     static const char *const asked[] = {"", "RANKS=3"}, *const runs[] = {" -n 2 ", " -n 3 "};
     unsetenv("MAKEFLAGS"); /* of the make that runs the tests */
     for (int i = 0; i < 2; i++) {
@@ -169,8 +160,7 @@ static void make_parallel_runs_two_or_as_many_as_one_says(void **state) {
 
 /* ------------------------------------------------------------------ what goes wrong */
 
-static void heads_that_do_not_divide_are_refused(void **state) {
-    (void)state;
+static void heads_that_do_not_divide_are_refused(void **) {
     assert_int_equal(RANKS(4, "--model '%s'", MODEL), 1);
     assert_one_clear_line();
     assert_said("error: rank 0: ");
@@ -178,8 +168,7 @@ static void heads_that_do_not_divide_are_refused(void **state) {
                 "1, 2, 3, 6");
 }
 
-static void the_rank_that_fails_is_named(void **state) {
-    (void)state;
+static void the_rank_that_fails_is_named(void **) {
     const char *words = AT("--model '%s' --prompt Once", MODEL);
     assert_int_equal(two(words, OURS, "--model /nowhere"), 1);
     assert_one_clear_line();
@@ -193,8 +182,7 @@ static void the_rank_that_fails_is_named(void **state) {
 }
 
 /* By rank 0, and before anything is printed. */
-static void what_no_rank_can_read_is_said_once(void **state) {
-    (void)state;
+static void what_no_rank_can_read_is_said_once(void **) {
     static const char *const wishes[][2] = {
         {"--token-ids 5,1024",
          "error: rank 0: token 1024 is not in the vocabulary of 1024 (0 to 1023)"},
@@ -212,16 +200,14 @@ static void what_no_rank_can_read_is_said_once(void **state) {
     }
 }
 
-static void ranks_that_are_asked_for_help_end_well(void **state) {
-    (void)state;
+static void ranks_that_are_asked_for_help_end_well(void **) {
     assert_runs("timeout 60 " MPIRUN " -n 2 " OURS " --help >help");
     assert_string_equal(said, "");
     run("grep -c usage: help");
     assert_int_equal(atoi(said), 1);
 }
 
-static void without_a_model_they_show_the_lesson(void **state) {
-    (void)state;
+static void without_a_model_they_show_the_lesson(void **) {
     assert_runs("timeout 60 " MPIRUN " -n 3 " OURS " >shown");
     assert_string_equal(said, "");
     assert_runs(OURS " | cmp - shown");
@@ -229,8 +215,7 @@ static void without_a_model_they_show_the_lesson(void **state) {
     assert_said("without a --model there is a demonstration, which takes no options");
 }
 
-static void ranks_that_are_not_alike_are_told(void **state) {
-    (void)state;
+static void ranks_that_are_not_alike_are_told(void **) {
     const char *words = AT("--model '%s' --prompt Once", MODEL);
     assert_int_equal(two(words, OURS, AT("--model '%s'", golden_model("llama3"))), 1);
     assert_one_clear_line();
@@ -244,8 +229,7 @@ static void ranks_that_are_not_alike_are_told(void **state) {
 }
 
 /* On one rank, which needs no mpirun. */
-static void one_rank_writes_and_refuses_as_llama_does(void **state) {
-    (void)state;
+static void one_rank_writes_and_refuses_as_llama_does(void **) {
     assert_runs("'" BUILD "/llama' --quiet --temperature 0 --max-tokens 480 --prompt Once >one");
     assert_runs(OURS " --model '" MODEL "' --tokenizer '" MODEL
                      "' --max-tokens 480 --prompt Once >many && cmp one many && wc -c <many");
@@ -282,8 +266,7 @@ static void one_rank_writes_and_refuses_as_llama_does(void **state) {
 }
 
 /* LLVM's OpenMP needs a file of 1 kB to begin with, so a few blocks there are. */
-static void a_full_disk_on_rank_1_is_no_harm(void **state) {
-    (void)state;
+static void a_full_disk_on_rank_1_is_no_harm(void **) {
     setenv("OMPI_MCA_btl", "self,tcp",
            1); /* Open MPI's own shared memory is a file, too, and would be too large */
     setenv("PMIX_MCA_gds", "hash", 1);
@@ -325,16 +308,14 @@ static void assert_ends_soon(const char *whom, const char *words) {
     assert_said(words);
 }
 
-static void a_rank_that_dies_ends_them_all(void **state) {
-    (void)state;
+static void a_rank_that_dies_ends_them_all(void **) {
     assert_ends_soon("kill -9 $(ps -eo pid,args | grep -F \"$PWD/model\" | grep -v 'grep\\|mpirun' "
                      "| sed -n 2p | awk '{print $1}')",
                      ": it has died: killed, or crashed");
     assert_said("error: rank ");
 }
 
-static void control_c_ends_them_all(void **state) {
-    (void)state;
+static void control_c_ends_them_all(void **) {
     assert_ends_soon("kill -INT $(ps -eo pid,args | grep -F \"$PWD/model\" | grep mpirun | grep -v "
                      "grep | head -1 | awk '{print $1}')",
                      "error: rank 0: told to end: by Ctrl-C");

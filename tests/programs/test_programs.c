@@ -14,8 +14,7 @@
 
 /* ------------------------------------------------------------------ every program */
 
-static void every_program_helps_and_refuses(void **state) {
-    (void)state;
+static void every_program_helps_and_refuses(void **) {
     char programs[] = PROGRAMS; /* the Makefile's list, separated by blanks */
     for (char *program = strtok(programs, " "); program; program = strtok(NULL, " ")) {
         assert_runs("'%s/%s' --help", BUILD, program);
@@ -43,8 +42,7 @@ static void every_program_helps_and_refuses(void **state) {
 }
 
 /* What is wrong is said behind a word, however long that is. */
-static void an_endless_word_does_not_hide_what_is_wrong(void **state) {
-    (void)state;
+static void an_endless_word_does_not_hide_what_is_wrong(void **) {
     assert_misuse(
         run("'%s/llama' --max-tokens \"$(head -c 100000 /dev/zero | tr '\\0' 9)\"", BUILD));
     assert_said("error: --max-tokens 99999");
@@ -54,8 +52,7 @@ static void an_endless_word_does_not_hide_what_is_wrong(void **state) {
 
 /* A file that is opened must not get the number of the standard output, or what is printed would
  * end in it. */
-static void a_closed_stream_is_not_taken_by_a_file(void **state) {
-    (void)state;
+static void a_closed_stream_is_not_taken_by_a_file(void **) {
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
         int status;
         pid_t child = fork();
@@ -71,8 +68,7 @@ static void a_closed_stream_is_not_taken_by_a_file(void **state) {
 
 /* ------------------------------------------------------------------ verify */
 
-static void list_names_the_kernels(void **state) {
-    (void)state;
+static void list_names_the_kernels(void **) {
     assert_runs("'%s/verify' --list", BUILD);
     assert_said("rms_norm");
     assert_said("gated_feed_forward");
@@ -80,8 +76,7 @@ static void list_names_the_kernels(void **state) {
     assert_said("residual_stream");
 }
 
-static void what_is_exported_can_be_answered(void **state) {
-    (void)state;
+static void what_is_exported_can_be_answered(void **) {
     assert_runs("'%s/verify' rms_norm --export-inputs inputs.safetensors", BUILD);
     /* The inputs are there, the answers are not; the answers, handed over as outputs, pass. */
     char path[256];
@@ -125,8 +120,7 @@ static void write_npy(const char *name, const char *header, const void *data, si
     output_close(&output);
 }
 
-static void a_npy_file_answers_one_case(void **state) {
-    (void)state;
+static void a_npy_file_answers_one_case(void **) {
     Golden golden = golden_open("rms_norm");
     const Tensor *expected = &golden_case(&golden, "by_hand")->expected;
     write_npy("good.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4), }\n",
@@ -158,8 +152,7 @@ static void a_npy_file_answers_one_case(void **state) {
     golden_close(&golden);
 }
 
-static void bad_requests_get_one_line(void **state) {
-    (void)state;
+static void bad_requests_get_one_line(void **) {
     write_text("garbage.safetensors", "this is no tensor file at all");
     write_text("garbage.so", "nor is this a library");
     static const char *const requests[] = {
@@ -180,8 +173,7 @@ static void bad_requests_get_one_line(void **state) {
     }
 }
 
-static void a_zip_of_arrays_is_told(void **state) {
-    (void)state;
+static void a_zip_of_arrays_is_told(void **) {
     write_text("outputs.npz", "PK\x03\x04 and what numpy.savez writes");
     assert_error(run("'%s/verify' rms_norm --check-outputs outputs.npz", BUILD),
                  "outputs.npz: it is a zip file, such as .npz or .pt: save all cases as "
@@ -192,8 +184,7 @@ static void a_zip_of_arrays_is_told(void **state) {
 
 static const char eps_outside[] = "#include <math.h>\n" RMS_NORM_HEAD EPSILON_OUTSIDE;
 
-static void a_readers_mistake_is_named(void **state) {
-    (void)state;
+static void a_readers_mistake_is_named(void **) {
     write_text("mine.c", eps_outside);
     assert_int_equal(
         run("sh '%s/compile.sh' mine.so mine.c && '%s/verify' --library mine.so", BUILD, BUILD), 1);
@@ -206,8 +197,7 @@ static void a_readers_mistake_is_named(void **state) {
 }
 
 /* Where no mistake is known that gives these numbers, a case is shown whole. */
-static void an_unknown_mistake_shows_a_case(void **state) {
-    (void)state;
+static void an_unknown_mistake_shows_a_case(void **) {
     write_text("odd.c", "#include <math.h>\n"
                         "void silu(int n, float *out, const float *x) {\n"
                         "    for (int i = 0; i < n; i++) out[i] = cosf(3 * x[i]) - x[i];\n"
@@ -225,8 +215,7 @@ static void an_unknown_mistake_shows_a_case(void **state) {
     "(int n, float *out, const float *x) { for (int i = 0; i < n; i++) out[i] = x[i]; }\n"
 
 /* A kernel that is there, but not by its name. */
-static void a_hidden_kernel_is_told(void **state) {
-    (void)state;
+static void a_hidden_kernel_is_told(void **) {
     static const char *const sources[][2] = {
         {"static " SILU("silu"), "defines no kernel of this course: silu is static, or inline, and "
                                  "other files cannot see it"},
@@ -263,8 +252,7 @@ static void compile_as(const char *library, const char *source) {
     assert_runs("sh '%s/compile.sh' %s -Wall -Wextra -Werror '%s'", BUILD, library, source);
 }
 
-static void an_untouched_exercise_is_not_implemented(void **state) {
-    (void)state;
+static void an_untouched_exercise_is_not_implemented(void **) {
     const Exercise *exercise;
     for (int e = 0; (exercise = exercise_at(e)); e++) {
         compile_as("exercise.c.so", AT("%s/chapters/%s/exercise.c", ROOT, exercise->chapter));
@@ -288,8 +276,7 @@ static void an_untouched_exercise_is_not_implemented(void **state) {
 
 /* The tasks are in the file as they are in the list, and in that order; the last one is the
  * challenge. */
-static void an_exercise_asks_for_what_is_judged(void **state) {
-    (void)state;
+static void an_exercise_asks_for_what_is_judged(void **) {
     const Exercise *exercise;
     for (int e = 0; (exercise = exercise_at(e)); e++) {
         run("cat '%s/chapters/%s/exercise.c'", ROOT, exercise->chapter);
@@ -316,8 +303,7 @@ enum { EVERY = 1 };
 #endif
 
 /* The chapters' own kernels, as if a reader had written them. */
-static void a_solved_exercise_says_so(void **state) {
-    (void)state;
+static void a_solved_exercise_says_so(void **) {
     assert_runs("cd '%s/chapters' && sh '%s/compile.sh' %s/solved.c.so -O1 01*/normalization.c "
                 "02*/activation.c 03*/feed_forward.c 04*/attention.c 05*/rope.c 05*/scaling.c "
                 "06*/grouped_query.c 07*/kv_cache.c 08*/flash_attention.c 09*/decoder.c "
@@ -359,8 +345,7 @@ static void write_frequencies(const char *exponent, bool is_scaled) {
 }
 
 /* Chapter 5's challenge: a Llama needs the first step alone. */
-static void a_challenge_may_have_two_steps(void **state) {
-    (void)state;
+static void a_challenge_may_have_two_steps(void **) {
     const char *judge = AT("'%s/verify' --exercise 05 --library angles.so", BUILD);
     write_frequencies("-2.0 * i", true);
     assert_runs("%s", judge);
@@ -376,8 +361,7 @@ static void a_challenge_may_have_two_steps(void **state) {
 }
 
 /* One line a task, then the whole report of the first that is wrong. */
-static void the_first_wrong_task_is_reported(void **state) {
-    (void)state;
+static void the_first_wrong_task_is_reported(void **) {
     write_text("mine.c", eps_outside);
     run("echo 'void batch_norm(int r, int d, float *o, const float *x, const float *w, const float "
         "*b, float e) { (void)r, (void)d, (void)o, (void)x, (void)w, (void)b, (void)e, "
@@ -410,8 +394,7 @@ static void the_first_wrong_task_is_reported(void **state) {
     assert_misuse(run("'%s/verify' rms_norm --export-inputs inputs.safetensors --bench", BUILD));
 }
 
-static void a_library_that_loads_for_ever_is_given_up(void **state) {
-    (void)state;
+static void a_library_that_loads_for_ever_is_given_up(void **) {
     write_text("endless.c", "__attribute__((constructor)) static void loop(void) { for (volatile "
                             "int i = 0; i == 0;) {} }\n"
                             "void silu(void) {}\n");
@@ -443,8 +426,7 @@ static int verify_for_a_second(const char *source) {
 /* Each call comes back in time, but there are many: after three times the limit the other cases are
  * not tried. Who gets less than a fiftieth of a processor is given up on the clock before that,
  * which is as soon. */
-static void a_kernel_that_takes_its_time_is_told_so_soon(void **state) {
-    (void)state;
+static void a_kernel_that_takes_its_time_is_told_so_soon(void **) {
     static const char slow[] =
         SOFTMAX("for (clock_t end = clock() + CLOCKS_PER_SEC / 10; clock() < end;) {}");
     assert_int_equal(verify_for_a_second(slow), 1);
@@ -453,8 +435,7 @@ static void a_kernel_that_takes_its_time_is_told_so_soon(void **state) {
 }
 
 /* What is timed is larger than what was judged. */
-static void a_kernel_too_slow_to_be_timed_may_be_given_more_time(void **state) {
-    (void)state;
+static void a_kernel_too_slow_to_be_timed_may_be_given_more_time(void **) {
     write_text("large.c", SOFTMAX("if (rows * n > 1000000) for (volatile int i = 0; !i;) {}"));
     assert_runs("sh '%s/compile.sh' large.so large.c && '%s/verify' --timeout 1 --bench "
                 "--library large.so",
@@ -463,8 +444,7 @@ static void a_kernel_too_slow_to_be_timed_may_be_given_more_time(void **state) {
 }
 
 /* On a busy machine a kernel waits for the processor, and uses none meanwhile. */
-static void a_kernel_that_has_to_wait_is_not_too_slow(void **state) {
-    (void)state;
+static void a_kernel_that_has_to_wait_is_not_too_slow(void **) {
     static const char sleepy[] =
         SOFTMAX("static int calls; if (calls++ == 0 && n == 77) usleep(1100000);");
     assert_int_equal(verify_for_a_second(sleepy), 0);
@@ -472,8 +452,7 @@ static void a_kernel_that_has_to_wait_is_not_too_slow(void **state) {
 }
 
 /* The Makefile asks before it compiles anything, and what is missing is the first that is said. */
-static void a_machine_without_ieee_floats_is_told_at_once(void **state) {
-    (void)state;
+static void a_machine_without_ieee_floats_is_told_at_once(void **) {
     unsetenv("MAKEFLAGS"); /* of the make that runs the tests */
     assert_int_equal(run("make --no-print-directory -C '%s' BUILD=%s/none "
                          "CPPFLAGS='-U__FLT_MANT_DIG__ -D__FLT_MANT_DIG__=25' %s/none/flags",

@@ -64,8 +64,7 @@ static void assert_same_model(const char *one, const char *other) {
                  BUILD, other);
 }
 
-static void without_a_loss_it_is_the_same_model(void **state) {
-    (void)state;
+static void without_a_loss_it_is_the_same_model(void **) {
     model_with("plain", "");
     model_with(
         "llama3",
@@ -98,8 +97,7 @@ static void without_a_loss_it_is_the_same_model(void **state) {
 }
 
 /* What is quantized already stands for numbers like any other: F32 keeps them all. */
-static void a_quantized_file_is_a_model(void **state) {
-    (void)state;
+static void a_quantized_file_is_a_model(void **) {
     static const char *const types[] = {"q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "f16"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         assert_runs("'%s' %s.gguf --type %s", MODEL, types[i], types[i]);
@@ -113,8 +111,7 @@ static void a_quantized_file_is_a_model(void **state) {
 
 /* A file that llama.cpp quantized, widened and quantized again, has the bytes that it had: the
  * largest of a block is 127 times its scale, and so the scale comes out once more. */
-static void the_blocks_are_llama_cpps(void **state) {
-    (void)state;
+static void the_blocks_are_llama_cpps(void **) {
     const char *theirs = AT("%s/../shared/data/gguf/stories-Q8_0.gguf", ROOT);
     if (access(theirs, R_OK) != 0) {
         print_message("skipped: %s is not here\n", theirs);
@@ -155,8 +152,7 @@ static void write_json(const char *path, const char *from, const char *to) {
 
 /* GGUF has scores where a tokenizer.json of SentencePiece's family has merges: the ids are the
  * same. */
-static void merges_become_scores(void **state) {
-    (void)state;
+static void merges_become_scores(void **) {
     write_json(ROOT "/tests/golden/tokenizers/prepend", "," OWN "," OTHER, "");
     assert_runs("'%s' merges.gguf --tokenizer tokenizer.json", MODEL);
     Tokenizer *json = tokenizer_open_any(AT("%s/tokenizer.json", folder)),
@@ -191,8 +187,7 @@ static void merges_become_scores(void **state) {
 }
 
 /* In blocks of 4 bits, a NaN would be one of the levels, and the story a good one. */
-static void a_damaged_model_is_not_made_sound(void **state) {
-    (void)state;
+static void a_damaged_model_is_not_made_sound(void **) {
     static const float strange[] = {NAN, INFINITY, -INFINITY};
     model_with_biases("sound");
     model_with_biases("damaged");
@@ -216,8 +211,7 @@ static void a_damaged_model_is_not_made_sound(void **state) {
 
 /* What a float16 does not hold, be it a number itself or a block's scale, would be infinite when it
  * is read. */
-static void a_number_may_be_too_large_for_a_type(void **state) {
-    (void)state;
+static void a_number_may_be_too_large_for_a_type(void **) {
     static const struct {
         const char *type;
         float fits, too_large;
@@ -247,8 +241,7 @@ static void a_number_may_be_too_large_for_a_type(void **state) {
 
 /* Such a file holds no tokenizer: the one beside it is taken, or the one that is named. Where none
  * is, llama and chapter 15 say the same. */
-static void a_tokenizer_lies_beside_a_bin(void **state) {
-    (void)state;
+static void a_tokenizer_lies_beside_a_bin(void **) {
     static const char words[] = "bin/model.bin: no tokenizer.json, tokenizer.model or "
                                 "tokenizer.bin lies beside it: --tokenizer PATH names one";
     Model model = model_open(MODEL);
@@ -265,8 +258,7 @@ static void a_tokenizer_lies_beside_a_bin(void **state) {
     assert_runs("bin/model.bin beside.gguf && cmp named.gguf beside.gguf");
 }
 
-static void what_it_cannot_write_it_names(void **state) {
-    (void)state;
+static void what_it_cannot_write_it_names(void **) {
     assert_error_and_no_file(run("'%s'", MODEL), "give a model and the file to write");
     assert_error_and_no_file(run("'%s' ''", MODEL), "give a model and the file to write");
     assert_error_and_no_file(run("'%s' x.gguf --type q3_0", MODEL), "--type q3_0: it must be");
@@ -289,8 +281,7 @@ static void what_it_cannot_write_it_names(void **state) {
 
 /* A chat model goes on to be talked to in its own form: from its folder, and from the GGUF file
  * made of that. */
-static void a_chat_template_goes_along(void **state) {
-    (void)state;
+static void a_chat_template_goes_along(void **) {
     static const char own[] =
         "{{ bos_token }}{% for m in messages %}Mia: {{ m.content }}{% endfor %}";
     model_with("talks", "");
@@ -312,8 +303,7 @@ static void a_chat_template_goes_along(void **state) {
 /* What somebody changed in a quantized file's header is refused, or the same model: no crash,
  * whatever the byte. Of a file of megabytes every 7th byte of the first 3000 is tried;
  * tests/formats/test_gguf.c tries all of a small one. */
-static void a_changed_byte_is_no_crash(void **state) {
-    (void)state;
+static void a_changed_byte_is_no_crash(void **) {
     assert_runs("'%s' good.gguf --type Q4_0", MODEL);
     for (int at = 0; at < 3000; at += 67) {
         assert_shell("cd %s && cp good.gguf bad.gguf && printf '\\377' | dd "
@@ -332,8 +322,7 @@ static int cut_into;
 static const char *cut_file;
 static void cut(void) { shard_open(AT("%s/%s", folder, cut_file), cut_into, 0); }
 
-static void a_model_is_cut_between_its_blocks(void **state) {
-    (void)state;
+static void a_model_is_cut_between_its_blocks(void **) {
     static const struct {
         const char *file;
         int ranks;

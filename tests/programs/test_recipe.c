@@ -84,14 +84,12 @@ static void a_run_makes_no_sense(void **state) {
     assert_false(exists("refused"));
 }
 
-static void a_folder_is_needed(void **state) {
-    (void)state;
+static void a_folder_is_needed(void **) {
     assert_misuse(run(TRAIN "--config tiny.json --data story.txt"));
     assert_said("--out DIR is missing");
 }
 
-static void a_path_may_be_too_long(void **state) {
-    (void)state;
+static void a_path_may_be_too_long(void **) {
     /* A path may be as long as the system takes it, and what lies in it has none any more. */
     assert_error(
         run(TRAIN "--config tiny.json --tokenizer '" STORIES
@@ -116,8 +114,7 @@ typedef struct {
     Tensor tensors[3]; /* those that have a name */
 } TokenFile;
 
-static void broken_files_of_tokens_are_named(void **state) {
-    (void)state;
+static void broken_files_of_tokens_are_named(void **) {
     static const int32_t ids[] = {1, 2, 3, 4};
     static const float broken[] = {1, 2.5f, 3, 4}, negative[] = {1, -2, 3, 4},
                        ones[] = {1, 1, 1, 1};
@@ -178,8 +175,7 @@ static void another_rank(Tensor *tensor) {
 }
 static void another_shape(Tensor *tensor) { tensor->shape[1] /= 2; }
 
-static void a_checkpoint_of_others_is_left_alone(void **state) {
-    (void)state;
+static void a_checkpoint_of_others_is_left_alone(void **) {
     static const Spoiled cases[] = {
         {"m/lm_head.weight", NULL, NULL, NULL,
          "its m/lm_head.weight is missing, and the model's [64, 32]"},
@@ -237,8 +233,7 @@ static void a_checkpoint_of_others_is_left_alone(void **state) {
     safetensors_close(&file);
 }
 
-static void a_folder_of_others_is_left_alone(void **state) {
-    (void)state;
+static void a_folder_of_others_is_left_alone(void **) {
     assert_runs("mkdir sharded && touch sharded/model.safetensors.index.json");
     assert_error(run(TRAIN WORDS "--out sharded"),
                  "a model lies there that no run of this program began");
@@ -252,8 +247,7 @@ static void a_folder_of_others_is_left_alone(void **state) {
 }
 
 /* What a killed run had begun to write goes, what is not its own stays. */
-static void only_what_it_wrote_is_removed(void **state) {
-    (void)state;
+static void only_what_it_wrote_is_removed(void **) {
     assert_runs("cp -r begun left; cd left; touch model.safetensors.tmp-1-0 log.csv.tmp-1-0 "
                 "config.json.tmp-1-0 notes.tmp-1-0; rm model.safetensors log.csv");
     assert_runs(TRAIN WORDS "--steps 2 --resume --out left");
@@ -265,8 +259,7 @@ static void only_what_it_wrote_is_removed(void **state) {
 }
 
 /* What transformers needs is in its config.json, be it in that which it was made from or not. */
-static void its_config_says_what_others_need(void **state) {
-    (void)state;
+static void its_config_says_what_others_need(void **) {
     assert_runs(TRAIN "--config words.json --data '" GOLDEN
                       "/run/words.safetensors' --seq-len 24 --batch-size 1 --steps 1 --out said");
     assert_runs("grep -c '\"model_type\": \"llama\"\\|\"dtype\": \"float32\"' said/config.json");
@@ -280,8 +273,7 @@ static void its_config_says_what_others_need(void **state) {
 
 /* The table is a line for each step; those of steps that are done again, and one that is torn, are
  * taken out. */
-static void the_table_has_each_step_once(void **state) {
-    (void)state;
+static void the_table_has_each_step_once(void **) {
     size_t length;
     assert_runs("cp -r begun torn; printf '3,72,9,9,9,9,\\n4,96,' >>torn/log.csv");
     assert_runs(TRAIN WORDS "--steps 2 --resume --out torn");
@@ -293,8 +285,7 @@ static void the_table_has_each_step_once(void **state) {
 }
 
 /* The table grows beyond what the disk takes. */
-static void a_full_disk_is_no_secret(void **state) {
-    (void)state;
+static void a_full_disk_is_no_secret(void **) {
     assert_int_equal(run("ulimit -f 16; " TRAIN "--config words.json --data '" GOLDEN
                          "/run/words.safetensors' --seq-len 24 --batch-size 1 --threads 1 --steps "
                          "3000 --save-every 3000 --out full 2>why"),
@@ -304,8 +295,7 @@ static void a_full_disk_is_no_secret(void **state) {
     assert_false(exists("full/model.safetensors"));
 }
 
-static void time_that_is_left_is_told_in_its_unit(void **state) {
-    (void)state;
+static void time_that_is_left_is_told_in_its_unit(void **) {
     static const struct {
         int steps;
         const char *left;
@@ -338,8 +328,7 @@ static void time_that_is_left_is_told_in_its_unit(void **state) {
 
 /* gnuplot is asked twice, and a quote in a path stays one. Where there is none, or it cannot, a
  * note says so. */
-static void the_loss_is_drawn_where_it_can_be(void **state) {
-    (void)state;
+static void the_loss_is_drawn_where_it_can_be(void **) {
     assert_runs("mkdir bin && printf '#!/bin/sh\\nprintf \"%%%%s\\\\n\" \"$@\" "
                 ">>asked\\n' >bin/gnuplot && chmod +x bin/gnuplot");
     assert_runs("cp -r begun \"it's\"; PATH=\"$PWD/bin:$PATH\" " TRAIN WORDS

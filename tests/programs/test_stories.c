@@ -16,8 +16,7 @@ static void check(const char *story) {
     assert_runs("--check story");
 }
 
-static void the_impossible_is_seen(void **state) {
-    (void)state;
+static void the_impossible_is_seen(void **) {
     static const char *const events[] = {
         "Long ago there lived Carl, a shy owl.",
         "There was also Ben, a shy owl.",
@@ -60,8 +59,7 @@ static void the_impossible_is_seen(void **state) {
     assert_said("0 of 1 stories are consistent");
 }
 
-static void the_possible_is_believed(void **state) {
-    (void)state;
+static void the_possible_is_believed(void **) {
     check(BEGINNING "Anna wanted the red ball so much. " END);
     assert_said("this cannot be: Anna wanted"); /* it is hers */
     check(BEGINNING
@@ -79,8 +77,7 @@ static void the_possible_is_believed(void **state) {
                         "1 of 1 stories are consistent, 7 of 7 questions are answered rightly\n");
 }
 
-static void wrong_answers_are_counted(void **state) {
-    (void)state;
+static void wrong_answers_are_counted(void **) {
     check(
         BEGINNING
         "Anna left the red ball in the forest. In the forest Anna found a blue ball. " END QUESTION(
@@ -102,8 +99,7 @@ static void wrong_answers_are_counted(void **state) {
 }
 
 /* As many as are asked for, and a blank line between two. */
-static void stories_are_told_apart(void **state) {
-    (void)state;
+static void stories_are_told_apart(void **) {
     enum { STORIES = 6 };
     assert_runs("--count %d --seed 5", STORIES);
     int count = 1;
@@ -111,8 +107,7 @@ static void stories_are_told_apart(void **state) {
     assert_int_equal(count, STORIES);
 }
 
-static void what_is_no_story_is_refused(void **state) {
-    (void)state;
+static void what_is_no_story_is_refused(void **) {
     assert_error(run("--check /dev/null"), "there is no story");
     assert_misuse(run("a story"));
     assert_misuse(run("--count many"));

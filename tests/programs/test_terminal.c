@@ -73,8 +73,7 @@ static int end(void) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void a_conversation_has_a_prompt(void **state) {
-    (void)state;
+static void a_conversation_has_a_prompt(void **) {
     start("exec '" BUILD "/llama' --chat --quiet --seed 1 --max-tokens 5");
     expect("> ");
     type("Hello!\n");
@@ -94,8 +93,7 @@ static void a_conversation_has_a_prompt(void **state) {
     assert_int_equal(end(), 0);
 }
 
-static void progress_is_shown(void **state) {
-    (void)state;
+static void progress_is_shown(void **) {
     assert_runs("for i in 1 2 3 4; do echo Once upon a time there was a fox.; done >text");
     start("exec '" BUILD "/llama' --perplexity text --ctx-size 9");
     expect("\r[#");
@@ -114,8 +112,7 @@ static void progress_is_shown(void **state) {
 }
 
 /* Before the first step is done there is nothing to tell of it, and it may take long. */
-static void a_long_step_says_how_long_it_is(void **state) {
-    (void)state;
+static void a_long_step_says_how_long_it_is(void **) {
     assert_runs("echo Once upon a time there was a fox. >fox");
     start(
         "exec '" BUILD "/train' --model '" ROOT
@@ -125,8 +122,7 @@ static void a_long_step_says_how_long_it_is(void **state) {
     assert_int_equal(end(), 0);
 }
 
-static void a_long_prompt_is_announced(void **state) {
-    (void)state;
+static void a_long_prompt_is_announced(void **) {
     assert_runs("for i in $(seq 60); do printf 'Mia has the red ball. '; done >long");
     start("exec '" BUILD "/llama' --prompt - --max-tokens 3 --seed 1 <long");
     expect("processing a prompt of ");
@@ -140,8 +136,7 @@ static void a_long_prompt_is_announced(void **state) {
     assert_null(strstr(said, "processing"));
 }
 
-static void pieces_are_coloured(void **state) {
-    (void)state;
+static void pieces_are_coloured(void **) {
     static const char command[] =
         "'" BUILD "/tokenize' --model '" ROOT
         "/tests/golden/tokenizers/sentencepiece' --encode 'the llama' --pieces";
@@ -170,8 +165,7 @@ static void wait_until_it_waits(pid_t process, int input) {
 }
 
 /* An answer that nobody reads stops at Ctrl-C, and what it cut off is no error. */
-static void ctrl_c_stops_an_answer(void **state) {
-    (void)state;
+static void ctrl_c_stops_an_answer(void **) {
     int input[2], output[2], status;
     static char full[1 << 20];
     assert_true(pipe(input) == 0 && pipe(output) == 0);

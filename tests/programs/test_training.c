@@ -115,8 +115,7 @@ enum { EVERY = 1, KILLS = 12 };
 /* By AdamW; with tokens that count differently, in the order of the files; and by Muon. Each step
  * begins where the roundings of the one before have led: after a hundred the losses are 2e-6 apart,
  * by Muon up to 7e-6. */
-static void a_hundred_steps_are_pytorch_s(void **state) {
-    (void)state;
+static void a_hundred_steps_are_pytorch_s(void **) {
     static const char *const names[] = {"counted", "llama1", "llama32", "biases", "muon"};
     enum { STEPS = 100 };
     char data[2 * PATH];
@@ -143,8 +142,7 @@ static void a_hundred_steps_are_pytorch_s(void **state) {
 /* ------------------------------------------------------------------ killed, and resumed */
 
 /* Nothing is seen of a step before its end. */
-static void a_long_step_is_announced(void **state) {
-    (void)state;
+static void a_long_step_is_announced(void **) {
     static const char *const batches[] = {"20000", "2"};
     for (int i = 0; i < 2; i++) {
         run("'" BUILD "/train' --model '" STORIES "' --data '" GOLDEN
@@ -160,8 +158,7 @@ static void a_long_step_is_announced(void **state) {
 
 /* Sequences of two tokens: the only query whose answer counts sees one key, and softmax has no
  * slope. Where rounding left some, Adam would make whole steps of it. */
-static void one_key_teaches_nothing(void **state) {
-    (void)state;
+static void one_key_teaches_nothing(void **) {
     write_tokens("two.safetensors", (const int[]){2, 2, 2, 2, 2, 2, 0});
     assert_runs("'" BUILD "/train' --model '" GOLDEN "/models/llama1' --data "
                 "two.safetensors:1:100 --seq-len 2 --batch-size 4 --steps 9 --seed 5 "
@@ -259,16 +256,14 @@ static void survive(const char *options, const char *whole, const char *killed, 
     assert_same_run(whole, killed);
 }
 
-static void killed_at_any_moment_it_gives_the_same_bits(void **state) {
-    (void)state;
+static void killed_at_any_moment_it_gives_the_same_bits(void **) {
     survive(SMALL, "whole", "killed", KILLS);
     survive(SMALL "--muon-lr 0.01 --no-shuffle --save-bf16", "by_muon", "by_muon_killed",
             KILLS / 3);
 }
 
 /* The model is the weights of the checkpoint, rounded; those themselves are not. */
-static void a_model_in_bf16_is_half_as_large(void **state) {
-    (void)state;
+static void a_model_in_bf16_is_half_as_large(void **) {
     Model model = model_open(AT("%s/by_muon", folder));
     assert_int_equal(model.embed_tokens.dtype, BF16);
     model_close(&model);
@@ -294,8 +289,7 @@ static void a_model_in_bf16_is_half_as_large(void **state) {
 }
 
 /* Other intervals, and a validation, change nothing of the training. */
-static void what_is_only_looked_at_changes_nothing(void **state) {
-    (void)state;
+static void what_is_only_looked_at_changes_nothing(void **) {
     assert_runs("%s", SMALL "--save-every 3 --eval-data '" GOLDEN
                             "/run/answers.safetensors' --eval-every 4 --out watched");
     assert_same_run("whole", "watched");
@@ -306,8 +300,7 @@ static void what_is_only_looked_at_changes_nothing(void **state) {
     assert_true(validations[11] < validations[3]);
 }
 
-static void only_the_same_run_is_resumed(void **state) {
-    (void)state;
+static void only_the_same_run_is_resumed(void **) {
     assert_error(run("%s", SMALL "--out whole"),
                  "a run has begun there: --resume goes on with it, another --out begins anew");
     static const char *const others[][2] = {
@@ -345,8 +338,7 @@ static void only_the_same_run_is_resumed(void **state) {
 }
 
 /* BF16 has three digits, and the losses of a few steps as many in common. */
-static void mixed_precision_hardly_changes_the_losses(void **state) {
-    (void)state;
+static void mixed_precision_hardly_changes_the_losses(void **) {
     enum { STEPS = 12 };
     double exact[STEPS], mixed[STEPS];
     if (run("%s", SMALL "--matmul-bf16 --out mixed")) fail_msg("%s", said);
@@ -358,8 +350,7 @@ static void mixed_precision_hardly_changes_the_losses(void **state) {
     assert_true(mixed[STEPS - 1] != exact[STEPS - 1]);
 }
 
-static void other_threads_are_noted(void **state) {
-    (void)state;
+static void other_threads_are_noted(void **) {
     assert_runs("%s", SMALL "--threads 1 --out threaded");
     assert_runs("%s", SMALL "--threads 1 --resume --out threaded");
     assert_null(strstr(said, "note:"));
@@ -378,8 +369,7 @@ static void other_threads_are_noted(void **state) {
  * 6e-8 in these few steps. (AdamW divides a gradient by its size. One that is next to nothing would
  * be all rounding: eps keeps it so.) */
 #define SOFT SMALL "--eps 0.0001 "
-static void several_processes_share_a_batch(void **state) {
-    (void)state;
+static void several_processes_share_a_batch(void **) {
     enum { STEPS = 12 };
     double whole[STEPS], shared[STEPS];
     if (run("%s", SOFT "--out soft")) fail_msg("%s", said);
@@ -418,8 +408,7 @@ static void several_processes_share_a_batch(void **state) {
 
 /* ------------------------------------------------------------------ the result */
 
-static void the_result_is_a_model(void **state) {
-    (void)state;
+static void the_result_is_a_model(void **) {
     assert_runs("'" BUILD "/stories' --count 40 --seed 3 > stories.txt");
     write_text("tiny.json", "{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": "
                             "16, \"intermediate_size\": 24, \"num_hidden_layers\": 1, "
@@ -443,8 +432,7 @@ static void the_result_is_a_model(void **state) {
 
 /* Of a model with biases, which have moved: what it writes in training is what llama writes with
  * it. */
-static void a_sample_is_of_the_model_that_learns(void **state) {
-    (void)state;
+static void a_sample_is_of_the_model_that_learns(void **) {
     write_text("biased.json",
                "{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 16, "
                "\"intermediate_size\": 24, \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
@@ -480,8 +468,7 @@ static Mixture mixture_of(const Reading *how, int count, const char *const names
 
 /* Every token but a document's first is a target once, behind the token that it follows; and
  * documents are whole, unless they may be cut. */
-static void every_token_is_told_once(void **state) {
-    (void)state;
+static void every_token_is_told_once(void **) {
     static const int lengths[] = {5, 16, 9, 3, 2, 11, 7, 7, 4, 15, 1, 8, 6, 10, 0};
     enum { T = 16, TOKENS = 104, DOCUMENTS = 14 };
     write_tokens("lengths.safetensors", lengths);
@@ -507,8 +494,7 @@ static void every_token_is_told_once(void **state) {
 }
 
 /* Longer ones go on in the next sequence, where they may. */
-static void long_documents_are_cut_where_asked(void **state) {
-    (void)state;
+static void long_documents_are_cut_where_asked(void **) {
     enum { T = 8, LONG = 100 };
     write_tokens("long.safetensors", (const int[]){LONG, 0});
     Reading how = reading(NULL, T, true, NULL);
@@ -522,8 +508,7 @@ static void long_documents_are_cut_where_asked(void **state) {
     mixture_free(&m);
 }
 
-static void weights_are_shares(void **state) {
-    (void)state;
+static void weights_are_shares(void **) {
     enum { T = 4, DRAWN = 1000 };
     static const int four[] = {4, 4, 4, 4, 4, 4, 4, 0}, three[] = {4, 4, 4, 0};
     write_tokens("seven.safetensors", four);
@@ -547,8 +532,7 @@ static void weights_are_shares(void **state) {
 }
 
 /* Each time that a file is read, all its sequences come, once, and in another order. */
-static void an_epoch_is_all_of_a_file(void **state) {
-    (void)state;
+static void an_epoch_is_all_of_a_file(void **) {
     enum { T = 4, COUNT = 7, EPOCHS = 5 };
     Reading how = reading(NULL, T, false, NULL);
     Mixture m = mixture_of(&how, 1, (const char *[]){"seven.safetensors::5"});
@@ -572,8 +556,7 @@ static void an_epoch_is_all_of_a_file(void **state) {
     mixture_free(&m);
 }
 
-static void a_blank_line_is_one_on_windows_too(void **state) {
-    (void)state;
+static void a_blank_line_is_one_on_windows_too(void **) {
     write_text("windows.txt",
                "Mia sang.\r\n\r\nTom sang.\r\nTom slept.\r\n\r\n\r\nAnna slept.\r\n");
     Tokenizer *tokenizer = tokenizer_open(STORIES);
@@ -584,8 +567,7 @@ static void a_blank_line_is_one_on_windows_too(void **state) {
     tokenizer_close(tokenizer);
 }
 
-static void only_what_follows_a_text_is_learned(void **state) {
-    (void)state;
+static void only_what_follows_a_text_is_learned(void **) {
     write_text("questions.txt", "Mia has a ball.\nQuestion: Who has it?\nAnswer: Mia has "
                                 "it.\nQuestion: Who is it?\nAnswer: Mia."
                                 "\n\n\nTom sang.\n\nQuestion: What?\nAnswer: A song.\n");
@@ -607,8 +589,7 @@ static void only_what_follows_a_text_is_learned(void **state) {
 }
 
 /* The same, where the rest counts a fifth: then no document is left out. */
-static void what_follows_a_text_may_count_more(void **state) {
-    (void)state;
+static void what_follows_a_text_may_count_more(void **) {
     Tokenizer *tokenizer = tokenizer_open(STORIES);
     Reading how = reading(tokenizer, 128, false, "Answer:");
     Documents answers = documents_read(AT("%s/questions.txt", folder), &how);
@@ -627,8 +608,7 @@ static void what_follows_a_text_may_count_more(void **state) {
 
 /* A document is a sequence here. They come as they stand in the file, time after time, and count
  * what the file says, whatever is learned of texts beside it. */
-static void they_are_read_in_order_where_asked(void **state) {
-    (void)state;
+static void they_are_read_in_order_where_asked(void **) {
     enum { T = 4, COUNT = 9 };
     int32_t ids[COUNT][T];
     float learned[COUNT][T];
@@ -662,8 +642,7 @@ static void they_are_read_in_order_where_asked(void **state) {
     }
 }
 
-static void a_mark_may_stand_between_documents(void **state) {
-    (void)state;
+static void a_mark_may_stand_between_documents(void **) {
     write_text("marked.txt", "One.\n\nOne.\n<|endoftext|>\nTwo.\n<|endoftext|>\n");
     Tokenizer *tokenizer = tokenizer_open(STORIES);
     Reading how = reading(tokenizer, 64, false, NULL);
@@ -682,8 +661,7 @@ static void a_mark_may_stand_between_documents(void **state) {
 #define LESSONS "'" BUILD "/curriculum' --tokenizer '" STORIES "' "
 
 /* Whatever is to be told was said before, behind the same word. */
-static void lists_can_be_copied(void **state) {
-    (void)state;
+static void lists_can_be_copied(void **) {
     enum { ROWS = 50, LIST = 32, T = 1 + 2 * LIST };
     assert_runs(LESSONS "--copy-task %d --out lists.safetensors", ROWS);
     assert_runs(LESSONS "--copy-task %d --out same.safetensors", ROWS);
@@ -709,8 +687,7 @@ static void lists_can_be_copied(void **state) {
 
 /* What was said counts a tenth; what is asked for counts, and is there four times. The last lesson
  * of a row is cut off. */
-static void lessons_end_with_questions(void **state) {
-    (void)state;
+static void lessons_end_with_questions(void **) {
     enum {
         LESSON_KINDS = 20,
         OF_THINGS = 10,
@@ -744,8 +721,7 @@ static void lessons_end_with_questions(void **state) {
 
 /* Of each gift it is asked who has it now, or where it is: that other name counts; and where it is
  * said so, no more. */
-static void gifts_are_asked_for(void **state) {
-    (void)state;
+static void gifts_are_asked_for(void **) {
     enum { ROWS = 20, T = 128 };
     size_t length;
     assert_runs(LESSONS "--recall-task %d --loss-weight-else 0 --out gifts.safetensors", ROWS);
@@ -778,8 +754,7 @@ static void gifts_are_asked_for(void **state) {
 
 /* Weights that grow ten thousandfold each step; what was saved before they are too large stays as
  * it was. */
-static void what_is_no_number_ends_the_run(void **state) {
-    (void)state;
+static void what_is_no_number_ends_the_run(void **) {
     const char *options =
         SMALL "--lr 100 --min-lr 100 --weight-decay 100 --save-every 1 --out grown";
     assert_int_equal(run("%s", options), 1);
@@ -823,8 +798,7 @@ static pid_t start_training(const char *command, const char *log) {
 
 /* Ctrl-C, or the end that a machine is told to come to: the step at work is done and saved, and
  * none is lost. */
-static void a_signal_costs_no_step(void **state) {
-    (void)state;
+static void a_signal_costs_no_step(void **) {
     static const int signals[] = {SIGINT, SIGTERM};
     assert_runs("%s", LASTING "--out patient");
     for (int i = 0; i < 2; i++) {
@@ -853,8 +827,7 @@ static void a_signal_costs_no_step(void **state) {
 }
 
 /* A step takes long: who presses Ctrl-C again does not wait for it. */
-static void a_second_signal_ends_at_once(void **state) {
-    (void)state;
+static void a_second_signal_ends_at_once(void **) {
     int status;
     pid_t child = start_training(STEPS_OF(3000) "--out hurried", "hurried/log.csv");
     while (kill(child, SIGINT), waitpid(child, &status, WNOHANG) == 0)
@@ -866,8 +839,7 @@ static void a_second_signal_ends_at_once(void **state) {
 
 /* The next checkpoint, of 264 KB, is more than the disk has room for: the last one stays, and leads
  * to the same end. */
-static void a_full_disk_costs_nothing_that_was_saved(void **state) {
-    (void)state;
+static void a_full_disk_costs_nothing_that_was_saved(void **) {
     begin_only("crowded");
     int step = saved_step("crowded");
     assert_int_equal(run("ulimit -f 200; %s", SMALL "--resume --save-every 2 --out crowded"), 1);
@@ -878,8 +850,7 @@ static void a_full_disk_costs_nothing_that_was_saved(void **state) {
     assert_same_run("whole", "crowded");
 }
 
-static void a_folder_has_one_run_at_a_time(void **state) {
-    (void)state;
+static void a_folder_has_one_run_at_a_time(void **) {
     int descriptor = open(AT("%s/whole", folder), O_RDONLY | O_DIRECTORY);
     assert_int_equal(flock(descriptor, LOCK_EX), 0);
     assert_error(run("%s", SMALL "--resume --out whole"),
