@@ -8,15 +8,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 /* cmocka.h makes fail() a macro: (fail) is the project's own. */
 enum { MOST_TESTS = 300, MOST_FIELDS = 8 };

@@ -5,18 +5,7 @@
 #define TESTS_PROGRAM_H
 
 #include "common/file.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 static char said[1 << 16]; /* what the last program printed, on stdout and stderr */
 

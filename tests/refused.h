@@ -2,17 +2,9 @@
 #ifndef TESTS_REFUSED_H
 #define TESTS_REFUSED_H
 
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "tests/test.h"
 
-#include <cmocka.h>
+#include <signal.h>
 
 /* Does it in a process of its own, whose output on this stream is in the message. Returns waitpid's
  * status. */

@@ -14,9 +14,6 @@
 #include "tests/refused.h"
 
 #include <jansson.h>
-#include <stdbool.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char stories[] = ROOT "/common/stories/model";
 static const char *cases_path = ROOT "/tests/golden/chat.json";

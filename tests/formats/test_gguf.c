@@ -5,8 +5,6 @@
 #include "tests/cases.h"
 #include "tests/refused.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* ---- a file, number by number ---- */
 
 static unsigned char made[4096];

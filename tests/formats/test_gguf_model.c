@@ -17,7 +17,6 @@
 #include <jansson.h>
 #include <math.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define GOLDEN ROOT "/tests/golden/"
 
 static const char plain[] = GOLDEN "gguf/plain.gguf", mixed[] = GOLDEN "gguf/mixed.gguf";

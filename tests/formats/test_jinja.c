@@ -4,8 +4,6 @@
 #include "tests/cases.h"
 #include "tests/refused.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static const Message hello[] = {{"user", " Hello! "}, {"assistant", "Hi."}, {"user", "Who?"}};
 
 static void a_part_is_jinjas(void **state) {

@@ -13,8 +13,6 @@
 #include <math.h>
 #include <sys/resource.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* The keys' bytes are 2^64: no size_t holds them, and what is left of the product is 0. */
 static void ask_for_the_largest_cache(void) {
     Model model = {

@@ -3,8 +3,6 @@
 #include "common/options.h"
 #include "tests/refused.h"
 
-#include <stdlib.h>
-
 static const char *tokens, *stops[OPTION_TIMES], *quiet, *hidden;
 static const Option options[] = {
     {"max-tokens|tokens|n-predict", "N", "write so many tokens", &tokens},

@@ -11,12 +11,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- files in memory ---- */
 

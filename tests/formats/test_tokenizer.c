@@ -15,11 +15,7 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 #define GOLDEN(name) AT("%s/tests/golden/tokenizers/%s", ROOT, name)
 

@@ -9,9 +9,6 @@
 #include "tests/refused.h"
 
 #include <jansson.h>
-#include <stdlib.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ------------------------------------------------------------------ patterns */
 

@@ -16,12 +16,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void every_gradient_is_autograd_s(void **state) {
     const TrainingKernels *kernels = *state;

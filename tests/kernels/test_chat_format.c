@@ -5,7 +5,6 @@
 #include "tests/refused.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 
 #define TOKENIZERS ROOT "/tests/golden/tokenizers/"
 

@@ -16,11 +16,6 @@
 #include "tests/refused.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Folders, and files of llama.cpp's format. */
 enum { FOLDERS = 9 };

@@ -5,8 +5,6 @@
 #include "tests/program.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* As if a reader had written them: PyTorch's cases, random shapes beside the chapters' own, guarded
  * arrays. */

@@ -12,8 +12,6 @@
 #include "tests/used_heap.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #ifdef _OPENMP

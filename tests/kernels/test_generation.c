@@ -17,9 +17,7 @@
 #include "tests/program.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char stories[] = ROOT "/common/stories/model";
 static const SamplingParams greedy = {.repetition_penalty = 1},

@@ -7,11 +7,6 @@
 #include "tests/near.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* ------------------------------------------------------------------ the kernels */
 

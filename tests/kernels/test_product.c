@@ -9,8 +9,6 @@
 #include "tests/training_tables.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static float *random_numbers(size_t count) {
     static Random random = {.state = 16};

@@ -6,9 +6,6 @@
 #include "tests/refused.h"
 
 #include <math.h>
-#include <string.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { T = 6, H = 4, KV = 2, C = 20, D = 10, PAIRS = D / 2 };
 

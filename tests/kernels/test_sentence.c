@@ -14,7 +14,6 @@
 #include "tests/refused.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static Sentence s;
 static int T, C, H, KV, D, F;

@@ -6,7 +6,6 @@
 #include "tests/refused.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { PATTERNS = 65536, SIGN = 0x8000 };
 

@@ -7,12 +7,6 @@
 #include "tests/refused.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* Each sequence is computed by itself, to the same bits whatever batch it is in; the losses of a
  * few are then added up in double, in one order or another, which makes 2e-15. */

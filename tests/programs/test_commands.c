@@ -4,7 +4,6 @@
 #include "common/safetensors.h"
 #include "tests/program.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define GOLDEN ROOT "/tests/golden/"
 #define STORIES ROOT "/common/stories/model"
 

@@ -6,11 +6,6 @@
 #include "tests/checkpoints.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32",
                                      "yarn",   "dynamic",    "biases", "longrope"};

@@ -3,11 +3,6 @@
 #include "tests/near.h"
 #include "tests/refused.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
 static const int targets[] = {3, -1, 0, -100, 5};
 
 static void negative_targets_are_not_counted(void **) {

@@ -9,8 +9,6 @@
 #include "tests/judge/exercises.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 /* ------------------------------------------------------------------ every program */
 

@@ -15,7 +15,6 @@
 #include <float.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 
 #define MODEL ROOT "/common/stories/model"
 #define IDS "--token-ids 399,715,262,461,605,310,420,985"

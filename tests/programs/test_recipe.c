@@ -9,14 +9,10 @@
 #include "tests/program.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define GOLDEN ROOT "/tests/golden"
 #define STORIES ROOT "/common/stories/model"
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 #define TRAIN "'" BUILD "/train' "
 
 /* A small model on a small file of tokens; and a smaller one, of no weights yet, on a text. */
