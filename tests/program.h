@@ -100,6 +100,13 @@ static inline void assert_said(const char *words) {
     if (!strstr(said, words)) fail_msg("\"%s\" is not in:\n%s", words, said);
 }
 
+static inline int files_in_folder(void) {
+    assert_runs("ls -A | wc -l");
+    return atoi(said);
+}
+
+static inline int empty_folder(void **) { return run("rm -f *"); }
+
 /* One line that begins with "error: ". */
 static inline void assert_one_clear_line(void) {
     assert_int_equal(strncmp(said, "error: ", 7), 0);

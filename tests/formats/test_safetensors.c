@@ -1,18 +1,13 @@
-/* safetensors files: what is refused and why, what is legal, what is written comes back, and a file
- * on disk is replaced whole or not at all. */
+/* safetensors files: what is refused and why, what is legal, and what is written comes back. */
 #include "common/error.h"
 #include "common/file.h"
 #include "common/output.h"
 #include "common/safetensors.h"
 #include "common/timer.h"
 #include "tests/cases.h"
-#include "tests/refused.h"
+#include "tests/program.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <math.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 /* ---- files in memory ---- */
@@ -259,53 +254,7 @@ static void test_ten_times_the_tensors_take_ten_times_as_long(void **) {
         fail_msg("3000 tensors take %.3f seconds, 30000 take %.3f", some, many);
 }
 
-/* ---- files on disk: a scratch directory for each test ---- */
-
-static char directory[] = "/tmp/test_safetensors_XXXXXX";
-
-static const char *in_directory(const char *name) {
-    static char path[sizeof directory + 300];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    return path;
-}
-
-static int enter(void **) {
-    strcpy(strrchr(directory, '_'), "_XXXXXX");
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-/* Removes the files one by one and returns how many there were. */
-static int empty_directory(void) {
-    int count = 0;
-    DIR *listing = opendir(directory);
-    for (struct dirent *entry; (entry = readdir(listing));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        remove(in_directory(entry->d_name));
-        count++;
-    }
-    closedir(listing);
-    return count;
-}
-
-static int leave(void **) {
-    empty_directory();
-    return rmdir(directory);
-}
-
-static void write_text(const char *name, const char *text) {
-    FILE *file = fopen(in_directory(name), "w");
-    fputs(text, file);
-    fclose(file);
-}
-
-static void assert_text(const char *name, const char *expected) {
-    char text[100] = "";
-    FILE *file = fopen(in_directory(name), "r");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    assert_string_equal(text, expected);
-}
+/* ---- files on disk ---- */
 
 static void assert_cannot_read(const char *path, const char *words) {
     SafeTensors file;
@@ -316,21 +265,21 @@ static void assert_cannot_read(const char *path, const char *words) {
 }
 
 static void test_unreadable_files(void **) {
-    assert_cannot_read(in_directory("missing"), "No such file or directory");
-    assert_cannot_read(directory, "it is a directory");
+    assert_cannot_read(AT("%s/missing", folder), "No such file or directory");
+    assert_cannot_read(folder, "it is a directory");
     assert_cannot_read("/dev/null", "it is not a regular file");
-    mkfifo(in_directory("pipe"), 0600);
-    assert_cannot_read(in_directory("pipe"), "it is not a regular file");
+    mkfifo(AT("%s/pipe", folder), 0600);
+    assert_cannot_read(AT("%s/pipe", folder), "it is not a regular file");
     write_text("empty", "");
-    assert_cannot_read(in_directory("empty"), "0 bytes do not even hold");
+    assert_cannot_read(AT("%s/empty", folder), "0 bytes do not even hold");
     write_text("text", "version https://git-lfs.github.com/spec/v1\n");
-    assert_cannot_read(in_directory("text"),
+    assert_cannot_read(AT("%s/text", folder),
                        "it is git-lfs's note of where the file is, and not the file");
     write_text("text", "Once upon a time\n");
-    assert_cannot_read(in_directory("text"),
+    assert_cannot_read(AT("%s/text", folder),
                        "over the limit of 100000000: is this a safetensors file?");
-    chmod(in_directory("text"), 0);
-    if (geteuid() != 0) assert_cannot_read(in_directory("text"), "Permission denied");
+    chmod(AT("%s/text", folder), 0);
+    if (geteuid() != 0) assert_cannot_read(AT("%s/text", folder), "Permission denied");
 }
 
 static void test_what_is_saved_comes_back(void **) {
@@ -350,9 +299,9 @@ static void test_what_is_saved_comes_back(void **) {
         tensors[dtype] = (Tensor){
             .name = dtype_name(dtype), .dtype = dtype, .rank = 2, .shape = {1, 2}, .data = bytes};
     Metadata metadata[] = {{"format", "pt"}, {"", "an empty key\n"}};
-    safetensors_save(in_directory("saved"), COUNT(tensors), tensors, COUNT(metadata), metadata);
+    safetensors_save(AT("%s/saved", folder), COUNT(tensors), tensors, COUNT(metadata), metadata);
 
-    SafeTensors file = safetensors_open(in_directory("saved"));
+    SafeTensors file = safetensors_open(AT("%s/saved", folder));
     assert_int_equal((uintptr_t)file.tensors[0].data % 64, 0);
     assert_int_equal(file.count, COUNT(tensors));
     for (size_t i = 0; i < COUNT(tensors); i++) {
@@ -367,19 +316,19 @@ static void test_what_is_saved_comes_back(void **) {
     assert_string_equal(safetensors_metadata(&file, ""), "an empty key\n");
 
     /* Replacing the very file that is mapped is safe: the mapping keeps the old one. */
-    safetensors_save(in_directory("saved"), file.count, file.tensors, file.metadata_count,
+    safetensors_save(AT("%s/saved", folder), file.count, file.tensors, file.metadata_count,
                      file.metadata);
-    SafeTensors again = safetensors_open(in_directory("saved"));
+    SafeTensors again = safetensors_open(AT("%s/saved", folder));
     assert_int_equal(again.count, file.count);
     assert_memory_equal(again.tensors[0].data, bytes, 16);
     safetensors_close(&again);
     safetensors_close(&file);
 
-    safetensors_save(in_directory("saved"), 0, NULL, 0, NULL);
-    file = safetensors_open(in_directory("saved"));
+    safetensors_save(AT("%s/saved", folder), 0, NULL, 0, NULL);
+    file = safetensors_open(AT("%s/saved", folder));
     assert_int_equal(file.count + file.metadata_count, 0);
     safetensors_close(&file);
-    assert_int_equal(empty_directory(), 1);
+    assert_int_equal(files_in_folder(), 1);
 }
 
 /* Lowest byte first, whatever this machine's order is. */
@@ -388,8 +337,8 @@ static void test_the_bytes_of_a_saved_file(void **) {
     const Tensor tensors[] = {{.name = "one", .dtype = F32, .data = &(float){1}},
                               {.name = "258", .dtype = U16, .data = &(uint16_t){0x0102}}};
     char bytes[400];
-    safetensors_save(in_directory("saved"), 2, tensors, 0, NULL);
-    FILE *file = fopen(in_directory("saved"), "r");
+    safetensors_save(AT("%s/saved", folder), 2, tensors, 0, NULL);
+    FILE *file = fopen(AT("%s/saved", folder), "r");
     size_t size = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
     assert_memory_equal(bytes, "\xb8\0\0\0\0\0\0\0{", 9);
@@ -397,191 +346,21 @@ static void test_the_bytes_of_a_saved_file(void **) {
 }
 
 static void test_many_files_one_after_another(void **) {
-    for (int i = 0; i < 100; i++) safetensors_save(in_directory("saved"), 0, NULL, 0, NULL);
-    assert_int_equal(empty_directory(), 1);
+    for (int i = 0; i < 100; i++) safetensors_save(AT("%s/saved", folder), 0, NULL, 0, NULL);
+    assert_int_equal(files_in_folder(), 1);
 }
 
 static void test_saved_files_have_the_usual_mode(void **) {
     mode_t old = umask(027);
-    safetensors_save(in_directory("saved"), 0, NULL, 0, NULL);
+    safetensors_save(AT("%s/saved", folder), 0, NULL, 0, NULL);
     umask(old);
     struct stat status;
-    assert_int_equal(stat(in_directory("saved"), &status), 0);
+    assert_int_equal(stat(AT("%s/saved", folder), &status), 0);
     assert_int_equal(status.st_mode & 0777, 0640);
 }
 
-/* ---- programs that fail while they write ---- */
-
-static float large[1 << 16];
-static const Tensor large_tensor = {
-    .name = "t", .dtype = F32, .rank = 1, .shape = {1 << 16}, .data = large};
-
-static void save_past_the_limit(void) {
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 5000, .rlim_max = 5000});
-    safetensors_save(in_directory("file"), 1, &large_tensor, 0, NULL);
-}
-
-static void write_to_a_full_disk(void) {
-    Output output = output_open(in_directory("file"));
-    dup2(open("/dev/full", O_WRONLY), fileno(output.file));
-    fputs("less than the buffer holds", output.file);
-    output_close(&output);
-}
-
-static void stop_before_the_end(void) {
-    Output output = output_open(in_directory("file"));
-    Output another = output_open(in_directory("another"));
-    fputs("part", output.file);
-    fputs("part", another.file);
-    output_close(&another);
-    remove(in_directory("another"));
-    safetensors_open(in_directory("missing"));
-}
-
-static void save_a_name_twice(void) {
-    Tensor twice[] = {large_tensor, large_tensor};
-    safetensors_save(in_directory("file"), 2, twice, 0, NULL);
-}
-
-static void save_a_name_of_no_utf8(void) {
-    Tensor tensor = {.name = "\xff", .dtype = F32, .data = large};
-    safetensors_save(in_directory("file"), 1, &tensor, 0, NULL);
-}
-
-static void save_a_tensor_named_metadata(void) {
-    Tensor tensor = {.name = "__metadata__", .dtype = F32, .data = large};
-    safetensors_save(in_directory("file"), 1, &tensor, 0, NULL);
-}
-
-static void test_a_failing_write_leaves_the_old_file(void **) {
-    static const struct {
-        void (*action)(void);
-        const char *words;
-    } cases[] = {
-        {save_past_the_limit, "file: a write failed; is the disk full?"},
-        {write_to_a_full_disk, "file: No space left on device"},
-        {stop_before_the_end, "No such file or directory"},
-        {save_a_name_twice, "it would hold \"t\" twice"},
-        {save_a_name_of_no_utf8, "is not UTF-8"},
-        {save_a_tensor_named_metadata, "it would hold \"__metadata__\" twice"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        write_text("file", "the old one");
-        assert_refused(cases[i].action, cases[i].words);
-        assert_text("file", "the old one");
-        assert_int_equal(empty_directory(), 1);
-
-        assert_refused(cases[i].action, cases[i].words);
-        assert_int_equal(empty_directory(), 0);
-    }
-}
-
-static void die(void) { raise(SIGTERM); }
-
-static void open_and_die(void) {
-    output_open(in_directory("another"));
-    die();
-}
-
-static void test_a_forked_child_leaves_its_parents_files(void **) {
-    char message[2000];
-    Output output = output_open(in_directory("file"));
-    assert_int_equal(WTERMSIG(run_in_child(die, STDERR_FILENO, message)), SIGTERM);
-    assert_int_equal(WTERMSIG(run_in_child(open_and_die, STDERR_FILENO, message)), SIGTERM);
-    output_close(&output);
-    assert_text("file", "");
-    assert_int_equal(empty_directory(), 1);
-}
-
-static int deadly_signal;
-
-static void be_killed(void) {
-    signal(deadly_signal, SIG_DFL); /* nohup lets it be ignored */
-    Output output = output_open(in_directory("file"));
-    fputs("part", output.file);
-    fflush(output.file);
-    raise(deadly_signal);
-}
-
-static void test_a_signal_leaves_the_old_file(void **) {
-    int signals[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM};
-    char message[2000];
-    for (size_t i = 0; i < COUNT(signals); i++) {
-        deadly_signal = signals[i];
-        write_text("file", "the old one");
-        int status = run_in_child(be_killed, STDERR_FILENO, message);
-        assert_true(WIFSIGNALED(status));
-        assert_int_equal(WTERMSIG(status), signals[i]);
-        assert_text("file", "the old one");
-        assert_int_equal(empty_directory(), 1);
-    }
-}
-
-/* nohup's SIGHUP, say: who is not ended by it goes on writing. */
-static void an_ignored_signal(void) {
-    signal(SIGHUP, SIG_IGN);
-    Output output = output_open(in_directory("file"));
-    fputs("part", output.file);
-    fflush(output.file);
-    raise(SIGHUP);
-    fputs(" and whole", output.file);
-    output_close(&output);
-    exit(0);
-}
-
-static void test_an_ignored_signal_changes_nothing(void **) {
-    char message[2000];
-    assert_int_equal(run_in_child(an_ignored_signal, STDERR_FILENO, message), 0);
-    assert_text("file", "part and whole");
-}
-
-static void end_with_7(int) { _exit(7); }
-
-/* Where a file of ours is mapped, and one of somebody else's loses its bytes. */
-static void another_file_is_shortened(void) {
-    char why[FILE_WHY];
-    void *ours;
-    size_t size;
-    alarm(20);
-    signal(SIGBUS, end_with_7);
-    write_text("ours", "ours");
-    write_text("other", "other");
-    int other = open(in_directory("other"), O_RDWR);
-    const volatile char *bytes = mmap(NULL, 5, PROT_READ, MAP_PRIVATE, other, 0);
-    if (!file_map(in_directory("ours"), &ours, &size, why) || ftruncate(other, 0) != 0) exit(1);
-    exit(bytes[0]);
-}
-
-static void test_another_files_bytes_are_not_ours_to_miss(void **) {
-    char message[2000];
-    int status = run_in_child(another_file_is_shortened, STDERR_FILENO, message);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 7);
-    assert_string_equal(message, "");
-}
-
-static void open_a_directory(void) { output_open(directory); }
-static void open_in_no_directory(void) { output_open(in_directory("missing/file")); }
-static void open_a_device(void) { output_open("/dev/null"); }
-static void open_too_many(void) {
-    for (int i = 0; i < 1000; i++) {
-        char name[20];
-        snprintf(name, sizeof name, "%d", i);
-        output_open(in_directory(name));
-    }
-}
-
-static void test_output_paths_that_cannot_be(void **) {
-    assert_refused(open_a_directory, "it is a directory");
-    assert_refused(open_in_no_directory, "(make its directory first)");
-    assert_refused(open_a_device, "it is not a regular file");
-    assert_refused(open_too_many, "output files are open already");
-    assert_int_equal(empty_directory(), 0);
-}
-
 int main(void) {
-#define ON_DISK(test) cmocka_unit_test_setup_teardown(test, enter, leave)
+#define ON_DISK(test) cmocka_unit_test_setup(test, empty_folder)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hostile_lengths),
         cmocka_unit_test(test_every_truncation_is_refused),
@@ -597,14 +376,8 @@ int main(void) {
         ON_DISK(test_the_bytes_of_a_saved_file),
         ON_DISK(test_many_files_one_after_another),
         ON_DISK(test_saved_files_have_the_usual_mode),
-        ON_DISK(test_a_failing_write_leaves_the_old_file),
-        ON_DISK(test_a_forked_child_leaves_its_parents_files),
-        ON_DISK(test_a_signal_leaves_the_old_file),
-        ON_DISK(test_an_ignored_signal_changes_nothing),
-        ON_DISK(test_another_files_bytes_are_not_ours_to_miss),
-        ON_DISK(test_output_paths_that_cannot_be),
     };
     static const Check checks[] = {CHECK(a_header_is_refused), CHECK(a_header_is_legal)};
-    return run_with_cases("formats/safetensors", COUNT(tests), tests, COUNT(checks), checks, NULL,
-                          NULL);
+    return run_with_cases("formats/safetensors", COUNT(tests), tests, COUNT(checks), checks,
+                          make_folder, remove_folder);
 }
