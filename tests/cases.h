@@ -63,8 +63,8 @@ static inline int run_with_cases(const char *name, size_t test_count,
                                  const struct CMUnitTest tests[], size_t check_count,
                                  const Check checks[], CMFixtureFunction setup,
                                  CMFixtureFunction teardown) {
-    static Case cases[MOST_TESTS];
-    struct CMUnitTest all[MOST_TESTS];
+    static Case cases[MOST_TESTS]; /* static, for what they point to is never freed */
+    static struct CMUnitTest all[MOST_TESTS];
     size_t size, count = test_count, fields = 0, checked[check_count];
     char path[512], *rest;
     const Check *check = NULL;
@@ -76,11 +76,13 @@ static inline int run_with_cases(const char *name, size_t test_count,
         if (!*line || strncmp(line, "##", 2) == 0) continue;
         if (strncmp(line, "# ", 2) == 0) {
             check = check_of(line + 2, check_count, checks);
+            fields = 0;
             continue;
         }
         bool is_new = strncmp(line, "    ", 4) != 0;
+        if (count == MOST_TESTS || !check || (!is_new && fields == 0))
+            (fail)("%s: there is no place for: %s", path, line);
         if (is_new) {
-            if (count == MOST_TESTS || !check) (fail)("%s: there is no place for: %s", path, line);
             for (size_t i = 0; i < MOST_FIELDS; i++) cases[count][i] = "";
             all[count] = (struct CMUnitTest){
                 .name = xstrndup(line, strlen(line)),
