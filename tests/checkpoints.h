@@ -2,8 +2,6 @@
 #ifndef TESTS_CHECKPOINTS_H
 #define TESTS_CHECKPOINTS_H
 
-#include "common/file.h"
-#include "common/output.h"
 #include "common/safetensors.h"
 #include "tests/program.h"
 
@@ -12,25 +10,11 @@
 /* A folder, or a file of llama.cpp's format. */
 #define GOLDEN(name) AT("%s/tests/golden/%s/%s", ROOT, strchr(name, '.') ? "gguf" : "models", name)
 
-static inline void write_file(const char *path, const void *bytes, size_t size) {
-    Output output = output_open(path);
-    fwrite(bytes, 1, size, output.file);
-    output_close(&output);
-}
-
 /* config.json of a golden model, with `from` replaced by `to`, into a folder of ours. */
-static inline void write_config(const char *to_folder, const char *model, const char *from,
+static inline void write_config(const char *name, const char *model, const char *from,
                                 const char *to) {
-    size_t size;
-    char *config = file_read(AT("%s/config.json", GOLDEN(model)), &size);
-    char *found = strstr(config, from);
-    if (!found) fail_msg("%s is not in the config.json of %s", from, model);
-    char *changed = xmalloc(size + strlen(to) + 1);
-    sprintf(changed, "%.*s%s%s", (int)(found - config), config, to, found + strlen(from));
-    mkdir(to_folder, 0777);
-    write_file(AT("%s/config.json", to_folder), changed, strlen(changed));
-    free(config);
-    free(changed);
+    mkdir(AT("%s/%s", folder, name), 0777);
+    write_replaced(AT("%s/config.json", name), AT("%s/config.json", GOLDEN(model)), from, to);
 }
 
 typedef struct {
@@ -55,7 +39,8 @@ static inline Tensor *named(Weights *weights, const char *name) {
 
 static inline const char *save_model(const char *name, const char *model, Weights *weights) {
     static char path[PATH];
-    write_config(text(path, "%s/%s", folder, name), model, "{", "{");
+    write_config(name, model, "", "");
+    text(path, "%s/%s", folder, name);
     safetensors_save(AT("%s/model.safetensors", path), weights->count, weights->tensors, 0, NULL);
     safetensors_close(&weights->file);
     return path;

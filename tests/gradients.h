@@ -6,12 +6,7 @@
 #include "16_backward/compare.h"
 #include "16_backward/decoder_backward.h"
 #include "tests/training_tables.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 static const char *const models[] = {"llama1", "llama2_70b", "llama3",  "llama31", "llama32",
                                      "yarn",   "longrope",   "dynamic", "biases"};

@@ -3,16 +3,9 @@
 #define TESTS_NEAR_H
 
 #include "common/check.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* cmocka's own assert_float_equal() takes NaN for equal to anything. */
 static inline void assert_near(double got, double expected, double most) {

@@ -4,17 +4,8 @@
 #ifndef TESTS_PROGRAM_H
 #define TESTS_PROGRAM_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "common/file.h"
+#include "tests/test.h"
 
 static char said[1 << 16]; /* what the last program printed, on stdout and stderr */
 
@@ -47,16 +38,39 @@ __attribute__((format(printf, 2, 3))) static inline char *text(char *to, const c
 
 static char folder[] = "/tmp/llama-test-XXXXXX";
 
-static inline int make_folder(void **state) {
-    (void)state;
+static inline int make_folder(void **) {
     if (!mkdtemp(folder)) return -1;
-    return setenv("OMPI_MCA_orte_tmpdir_base", folder,
-                  1); /* two mpiruns that begin at once quarrel about one folder */
+    /* ROOT is for commands; two mpiruns that begin at once quarrel about one folder. */
+    return setenv("ROOT", ROOT, 1) || setenv("OMPI_MCA_orte_tmpdir_base", folder, 1);
 }
 
-static inline int remove_folder(void **state) {
-    (void)state;
-    return system(AT("rm -rf %s", folder));
+static inline int remove_folder(void **) { return system(AT("rm -rf %s", folder)); }
+
+/* Writes a file of the folder. */
+static inline void write_bytes(const char *name, size_t count, const void *bytes) {
+    FILE *file = fopen(AT("%s/%s", folder, name), "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+static inline void write_text(const char *name, const char *words) {
+    write_bytes(name, strlen(words), words);
+}
+
+/* Writes a file of the folder: another file with `from` replaced by `to` once. */
+static inline void write_replaced(const char *name, const char *source, const char *from,
+                                  const char *to) {
+    size_t size, length = strlen(from);
+    char *bytes = file_read(source, &size), *found = memmem(bytes, size, from, length);
+    if (!found) fail_msg("%s is not in %s", from, source);
+    size_t before = (size_t)(found - bytes), after = size - before - length;
+    char *changed = malloc(size + strlen(to) + 1);
+    memcpy(changed, bytes, before);
+    memcpy(stpcpy(changed + before, to), found + length, after);
+    write_bytes(name, before + strlen(to) + after, changed);
+    free(changed);
+    free(bytes);
 }
 
 #ifndef PROGRAM
@@ -78,9 +92,20 @@ __attribute__((format(printf, 1, 2))) static inline int run(const char *format, 
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* A command of the program, or any other of the shell's, which must succeed. */
+#define assert_runs(...) assert_int_equal(run(__VA_ARGS__), 0)
+#define assert_shell(...) assert_int_equal(system(AT(__VA_ARGS__)), 0)
+
 static inline void assert_said(const char *words) {
     if (!strstr(said, words)) fail_msg("\"%s\" is not in:\n%s", words, said);
 }
+
+static inline int files_in_folder(void) {
+    assert_runs("ls -A | wc -l");
+    return atoi(said);
+}
+
+static inline int empty_folder(void **) { return run("rm -f *"); }
 
 /* One line that begins with "error: ". */
 static inline void assert_one_clear_line(void) {
@@ -95,6 +120,31 @@ static inline void assert_misuse(int status) {
     const char *usage = strstr(said, "\nusage: ");
     if (!usage || usage != strchr(said, '\n') || strchr(usage + 1, '\n') != said + strlen(said) - 1)
         fail_msg("not an error and a usage line:\n%s", said);
+}
+
+/* Exit status 1, and one line that says these words. */
+static inline void assert_error(int status, const char *words) {
+    if (status != 1) fail_msg("status %d, and not \"%s\":\n%s", status, words, said);
+    assert_one_clear_line();
+    assert_said(words);
+}
+
+/* Checks of cases, which are what stands behind PROGRAM, and what is said (tests/cases.h). */
+static inline void a_request_is_refused(void **state) {
+    const char *const *its = *state;
+    assert_error(run("%s", its[0]), its[1]);
+}
+
+static inline void a_request_is_answered(void **state) {
+    const char *const *its = *state;
+    assert_int_equal(run("%s", its[0]), 0);
+    assert_string_equal(said, its[1]);
+}
+
+static inline void a_misuse_is_refused(void **state) {
+    const char *const *its = *state;
+    assert_misuse(run("%s", its[0]));
+    assert_said(its[1]);
 }
 
 #endif

@@ -10,8 +10,6 @@
 
 #include <math.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static void store(DType dtype, int count, char *to, const float from[count]) {
     for (int i = 0; i < count; i++) {
         uint16_t half = dtype == BF16 ? bf16_from_float(from[i]) : f16_from_float(from[i]);

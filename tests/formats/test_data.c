@@ -3,8 +3,7 @@
  * out. */
 #include "tests/program.h"
 
-static void test_data_is_written_on_request_alone(void **state) {
-    (void)state;
+static void test_data_is_written_on_request_alone(void **) {
     static const char *const programs[] = {
         "01_figures", "02_figures", "03_figures", "05_figures", "06_figures", "07_figures",
         "08_figures", "10_figures", "11_figures", "13_figures", "15_figures",
@@ -16,12 +15,12 @@ static void test_data_is_written_on_request_alone(void **state) {
     static char with[sizeof said];
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         if (!strstr(PROGRAMS, programs[i])) continue; /* no PCRE2 here */
-        assert_int_equal(run("'%s/%s' --data data", BUILD, programs[i]), 0);
+        assert_runs("'%s/%s' --data data", BUILD, programs[i]);
         strcpy(with, said);
-        assert_int_equal(run("ls data/*.dat >/dev/null && rm -r data"), 0);
-        assert_int_equal(run("'%s/%s'", BUILD, programs[i]), 0);
+        assert_runs("ls data/*.dat >/dev/null && rm -r data");
+        assert_runs("'%s/%s'", BUILD, programs[i]);
         assert_string_equal(said, with);
-        assert_int_equal(run("ls"), 0);
+        assert_runs("ls");
         assert_string_equal(said, "");
     }
 }

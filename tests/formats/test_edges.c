@@ -8,12 +8,6 @@
 
 enum { MOST_PIECE = 8000 }; /* bytes of a token's name: chapters/10_tokenizer/vocabulary.h */
 
-static void write_bytes(const char *name, size_t count, const void *bytes) {
-    FILE *file = fopen(AT("%s/%s", folder, name), "wb");
-    assert_int_equal(fwrite(bytes, 1, count, file), count);
-    fclose(file);
-}
-
 /* ------------------------------------------------------------------ llama2.c's two files */
 
 /* A model of zeros, of width 4, with 8 hidden, 1 layer, 2 heads, 1 key/value head, V tokens and 16
@@ -28,32 +22,24 @@ static void write_model(int V) {
     write_bytes("model.bin", sizeof model.header + floats * sizeof(float), &model);
 }
 
-static void llama_finds_the_tokenizer_beside_the_model(void **state) {
-    (void)state;
+static void llama_finds_the_tokenizer_beside_the_model(void **) {
     write_model(262);
-    assert_int_equal(
-        run("tar -xzOf '" ROOT "/tests/hardening/fuzz/tokenizer.tar.gz' bin-good >tokenizer.bin"),
-        0);
-    assert_int_equal(
-        run("'" BUILD "/llama' --model model.bin --max-tokens 3 --temperature 0 --quiet"), 0);
+    assert_runs("tar -xzOf '" ROOT
+                "/tests/hardening/fuzz/tokenizer.tar.gz' bin-good >tokenizer.bin");
+    assert_runs("'" BUILD "/llama' --model model.bin --max-tokens 3 --temperature 0 --quiet");
     assert_string_equal(said, "⁇  ⁇  ⁇ \n"); /* of equal ones the first, <unk> */
     char here[sizeof said];
     strcpy(here, said);
-    assert_int_equal(
-        run("'" BUILD "/llama' --model ./model.bin --max-tokens 3 --temperature 0 --quiet"), 0);
+    assert_runs("'" BUILD "/llama' --model ./model.bin --max-tokens 3 --temperature 0 --quiet");
     assert_string_equal(said, here);
 
     write_model(270); /* a few rows more than the tokenizer has tokens, to make the number round */
-    assert_int_equal(
-        run("'" BUILD "/llama' --model model.bin --max-tokens 3 --seed 1 --top-k 1000 --quiet"), 0);
-    assert_int_equal(
-        run("'" BUILD "/llama' --model model.bin --max-tokens 30 --seed 1 --ignore-eos --quiet"),
-        0);
+    assert_runs("'" BUILD "/llama' --model model.bin --max-tokens 3 --seed 1 --top-k 1000 --quiet");
+    assert_runs("'" BUILD
+                "/llama' --model model.bin --max-tokens 30 --seed 1 --ignore-eos --quiet");
     assert_said("note: the context of 16 tokens is full");
-    assert_int_equal(
-        run("'" BUILD
-            "/llama' --model model.bin --max-tokens 30 --seed 1 --ignore-eos --ctx-size 1"),
-        0);
+    assert_runs("'" BUILD
+                "/llama' --model model.bin --max-tokens 30 --seed 1 --ignore-eos --ctx-size 1");
     assert_said("note: the context of 1 token is full");
     assert_int_equal(run("'" BUILD "/llama' --model model.bin --bf16-activations"), 1);
     assert_said("are F32, not BF16");
@@ -66,20 +52,16 @@ static void llama_finds_the_tokenizer_beside_the_model(void **state) {
 
 /* --------------------------------------------------------- names, and tokens, that are too long */
 
-static void paths_may_be_long_but_not_too_long(void **state) {
-    (void)state;
+static void paths_may_be_long_but_not_too_long(void **) {
     static const char *const commands[] = {"tokenize' --info", "llama' --max-tokens 1",
                                            "inspect' --token-ids 1"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        assert_int_equal(run("'" BUILD "/%s --model $(printf '%%0.s./' $(seq 2045))", commands[i]),
-                         1);
-        assert_said("the path is too long");
-        assert_one_clear_line();
+        assert_error(run("'" BUILD "/%s --model $(printf '%%0.s./' $(seq 2045))", commands[i]),
+                     "the path is too long");
     }
 }
 
-static void tokens_may_be_long_but_not_too_long(void **state) {
-    (void)state;
+static void tokens_may_be_long_but_not_too_long(void **) {
     static char name[MOST_PIECE + 2], file[1 << 15];
     for (int length = MOST_PIECE; length <= MOST_PIECE + 1; length++) {
         const char *words = length > MOST_PIECE ? "too long" : "";
@@ -89,9 +71,7 @@ static void tokens_may_be_long_but_not_too_long(void **state) {
         memcpy(file, sizes, sizeof sizes);
         memcpy(file + sizeof sizes, name, (size_t)length);
         write_bytes("long", sizeof sizes + (size_t)length, file);
-        assert_int_equal(run("'" BUILD "/tokenize' --info --model long"), 1);
-        assert_said(words);
-        assert_one_clear_line();
+        assert_error(run("'" BUILD "/tokenize' --info --model long"), words);
 
         sprintf(
             file,
@@ -111,9 +91,7 @@ static void tokens_may_be_long_but_not_too_long(void **state) {
     }
     memset(file, 'A', 10668); /* base64 of 8001 bytes */
     write_bytes("long", 10668 + sprintf(file + 10668, " 0\n"), file);
-    assert_int_equal(run("'" BUILD "/tokenize' --info --model long"), 1);
-    assert_said("too long");
-    assert_one_clear_line();
+    assert_error(run("'" BUILD "/tokenize' --info --model long"), "too long");
 }
 
 /* ------------------------------------------------------------------ the decoder's own */
@@ -131,8 +109,7 @@ static void one_too_many(void) {
     decoder_eval(&decoder, 1, (const int[]){3});
 }
 
-static void a_decoder_has_its_limits(void **state) {
-    (void)state;
+static void a_decoder_has_its_limits(void **) {
     model = model_open(ROOT "/tests/golden/models/llama1");
     assert_refused(no_positions, "a decoder for 0 positions");
     assert_refused(no_tokens, "0 tokens to read");
@@ -140,16 +117,10 @@ static void a_decoder_has_its_limits(void **state) {
     model_close(&model);
 }
 
-static void a_folder_has_a_tree(void **state) {
-    (void)state;
-    assert_int_equal(run("'" BUILD "/inspect' --summary '" ROOT "/tests/golden/models/llama32'"),
-                     0);
+static void a_folder_has_a_tree(void **) {
+    assert_runs("'" BUILD "/inspect' --summary '" ROOT "/tests/golden/models/llama32'");
     assert_int_equal(strncmp(said, "LlamaForCausalLM(\n", 18), 0);
     assert_said("lm_head (it is embed_tokens)");
-    static const char *const misuses[] = {"--token-ids 1", "--save x", "--compare x",
-                                          "--model x",     "a word",   "--data ''"};
-    for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
-        assert_misuse(run("'" BUILD "/inspect' %s", misuses[i]));
 }
 
 /* ------------------------------------------------------------------ golden files */
@@ -175,8 +146,7 @@ static void open_a_spoilt_one(void) {
     golden_open(AT("../../../../../../../../../../../..%s/spoilt", folder));
 }
 
-static void what_is_no_golden_file_is_refused(void **state) {
-    (void)state;
+static void what_is_no_golden_file_is_refused(void **) {
     memset(spoilt, 0, sizeof spoilt);
     spoilt[0].name = "x";
     assert_refused(open_a_spoilt_one, "tensor \"x\" is not named case/something");
@@ -207,8 +177,7 @@ static void an_unknown_case(void) {
     golden_case(&golden, "of no name");
 }
 
-static void golden_cases_have_names(void **state) {
-    (void)state;
+static void golden_cases_have_names(void **) {
     assert_refused(an_unknown_case,
                    "relu has no golden case \"of no name\": build/verify relu --list names them");
 }

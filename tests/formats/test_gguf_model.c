@@ -10,13 +10,13 @@
 #include "14_engine/tokenizers/tokenizer_formats.h"
 #include "common/gguf.h"
 #include "common/safetensors.h"
+#include "tests/cases.h"
 #include "tests/program.h"
 #include "tests/refused.h"
 
 #include <jansson.h>
 #include <math.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define GOLDEN ROOT "/tests/golden/"
 
 static const char plain[] = GOLDEN "gguf/plain.gguf", mixed[] = GOLDEN "gguf/mixed.gguf";
@@ -26,23 +26,7 @@ static const char bytes[] = GOLDEN "tokenizers/byte_level.gguf",
 
 /* ---------------------------------------------------------- a good file, with something changed */
 
-/* What becomes of a pair: it goes; it is another number or text, or a list of one number; the
- * list's last element goes, or one element is another. */
-typedef struct {
-    const char *key;
-    enum { GOES, WHOLE_NUMBER, REAL_NUMBER, A_TEXT, A_LIST, LOSES_ONE, AN_ELEMENT } what;
-    double number; /* or which element */
-    const char *text;
-} Change;
-
 #define KEY "tokenizer.ggml."
-#define GONE(key) {key, GOES, 0, NULL}
-#define WHOLE(key, number) {key, WHOLE_NUMBER, number, NULL}
-#define REAL(key, number) {key, REAL_NUMBER, number, NULL}
-#define TEXT(key, text) {key, A_TEXT, 0, text}
-#define LIST(key) {key, A_LIST, 1, NULL}
-#define SHORTER(key) {key, LOSES_ONE, 0, NULL}
-#define ELEMENT(key, index, text) {key, AN_ELEMENT, index, text}
 
 static void shorten(GgufPairs *pairs, GgufPair pair) {
     pair.count--;
@@ -69,40 +53,48 @@ static void change_element(GgufPairs *pairs, const GgufPair *pair, size_t index,
     free(texts);
 }
 
-static void add_change(GgufPairs *pairs, const Gguf *good, const Change *c) {
-    const GgufPair *pair = gguf_pair(good, c->key);
-    switch (c->what) {
-    case GOES: break;
-    case WHOLE_NUMBER: gguf_add_u32(pairs, c->key, (uint32_t)c->number); break;
-    case REAL_NUMBER: gguf_add_f32(pairs, c->key, (float)c->number); break;
-    case A_TEXT: gguf_add_text(pairs, c->key, c->text); break;
-    case A_LIST:
-        gguf_add_u32s(pairs, c->key, GGUF_U32, 1, (const uint32_t[]){(uint32_t)c->number});
-        break;
-    case LOSES_ONE: shorten(pairs, *pair); break;
-    case AN_ELEMENT: change_element(pairs, pair, (size_t)c->number, c->text); break;
-    }
+/* A change is "KEY gone"; "KEY = 3", "KEY = 3.0", "KEY = 'text'" or "KEY = [1]", which is a list;
+ * "KEY shorter", a list without its last element; or "KEY[5] = 'text'", another element. */
+static void add_change(GgufPairs *pairs, const Gguf *good, const char *change) {
+    char *key = xstrndup(change, strcspn(change, " [")), *letters = NULL;
+    const char *equals = strstr(change, " = "), *value = equals ? equals + 3 : "";
+    const GgufPair *pair = gguf_pair(good, key);
+    if (*value == '\'') letters = xstrndup(value + 1, strlen(value) - 2);
+    if (change[strlen(key)] == '[')
+        change_element(pairs, pair, (size_t)atoi(change + strlen(key) + 1), letters);
+    else if (letters) gguf_add_text(pairs, key, letters);
+    else if (*value == '[') gguf_add_u32s(pairs, key, GGUF_U32, 1, &(const uint32_t){1});
+    else if (strpbrk(value, ".n")) gguf_add_f32(pairs, key, strtof(value, NULL));
+    else if (*value) gguf_add_u32(pairs, key, (uint32_t)strtoul(value, NULL, 10));
+    else if (strstr(change, " shorter")) shorten(pairs, *pair);
+    else if (!strstr(change, " gone")) fail_msg("no change: %s", change);
+    free(letters);
+    free(key);
 }
 
 static char path[PATH];
 
-/* The pairs of `good`, with the changes; they are less than `count` where one has no key. */
-static GgufPairs change_pairs(const Gguf *good, size_t count, const Change changes[]) {
+/* Changes end with an empty one. */
+#define CHANGES(...) ((const char *const[]){__VA_ARGS__, ""})
+
+static bool is_changed(const char *key, const char *const changes[]) {
+    size_t length = strlen(key);
+    for (; **changes; changes++)
+        if (strcspn(*changes, " [") == length && memcmp(*changes, key, length) == 0) return true;
+    return false;
+}
+
+static GgufPairs change_pairs(const Gguf *good, const char *const changes[]) {
     GgufPairs pairs = {0};
-    while (count > 0 && !changes[count - 1].key) count--;
-    for (size_t i = 0; i < good->pair_count; i++) {
-        bool stays = true;
-        for (size_t c = 0; c < count; c++)
-            stays = stays && strcmp(good->pairs[i].key, changes[c].key) != 0;
-        if (stays) gguf_add_copy(&pairs, &good->pairs[i]);
-    }
-    for (size_t c = 0; c < count; c++) add_change(&pairs, good, &changes[c]);
+    for (size_t i = 0; i < good->pair_count; i++)
+        if (!is_changed(good->pairs[i].key, changes)) gguf_add_copy(&pairs, &good->pairs[i]);
+    for (; **changes; changes++) add_change(&pairs, good, *changes);
     return pairs;
 }
 
-static void write_changed(const char *from, size_t count, const Change changes[]) {
+static void write_changed(const char *from, const char *const changes[]) {
     Gguf good = gguf_open(from);
-    GgufPairs pairs = change_pairs(&good, count, changes);
+    GgufPairs pairs = change_pairs(&good, changes);
     gguf_save(text(path, "%s/changed.gguf", folder), pairs.count, pairs.pairs, good.tensor_count,
               good.tensors, NULL, NULL);
     gguf_pairs_free(&pairs);
@@ -118,126 +110,67 @@ static void open_tokenizer(void) { tokenizer_close(tokenizer_open_any(path)); }
 
 /* ------------------------------------------------------------------ what is said of a model */
 
-static void what_no_model_says_is_refused(void **state) {
-    (void)state;
-    static const struct {
-        Change changes[3];
-        const char *words;
-    } refused[] = {
-        {{GONE("general.architecture")}, "not a Llama"},
-        {{TEXT("general.architecture", "falcon")}, "not a Llama"},
-        {{GONE("general.architecture"), WHOLE("split.count", 3)},
-         "its name must end in -00001-of-00003.gguf"},
-        {{WHOLE("split.count", 3), WHOLE("split.no", 2)},
-         "it is part 3 of a model's 3: name the first"},
-        {{REAL("split.count", 1.5)}, "split.count is 1.5, which cannot be"},
-        {{WHOLE("split.tensors.count", 99)}, "its parts have 12 tensors, and it says 99"},
-        {{TEXT("general.architecture", "lläma")}, "not a Llama"},
-        {{LIST("general.architecture")}, "not a Llama"},
-        {{WHOLE("general.architecture", 1)}, "not a Llama"},
-        {{WHOLE("llama.attention.sliding_window", 16)}, "llama.attention.sliding_window"},
-        {{WHOLE("llama.expert_count", 8)}, "mixture of experts"},
-        {{GONE("llama.block_count")}, "does not say llama.block_count"},
-        {{TEXT("llama.block_count", "1")}, "must be a number"},
-        {{LIST("llama.block_count")}, "a number for each layer"},
-        {{WHOLE("llama.block_count", 0)}, "llama.block_count is 0"},
-        {{REAL("llama.block_count", NAN)}, "llama.block_count is nan"},
-        {{REAL("llama.embedding_length", 64.5)},
-         "llama.embedding_length is 64.5: it must be a whole number"},
-        {{WHOLE("llama.embedding_length", 1u << 31)}, "llama.embedding_length is 2147483648"},
-        {{GONE("llama.attention.key_length"), WHOLE("llama.embedding_length", 66)},
-         "a width of 66 is no multiple of"},
-        {{WHOLE("llama.attention.key_length", 17), GONE("llama.attention.value_length"),
-          GONE("llama.rope.dimension_count")},
-         "17 wide"},
-        {{WHOLE("llama.attention.value_length", 8)}, "not as wide as each other"},
-        {{WHOLE("llama.rope.dimension_count", 8)}, "a part of each head is turned"},
-        {{WHOLE("llama.attention.head_count", 1 << 20)}, "heads of width 16 are more"},
-        {{WHOLE("llama.attention.head_count_kv", 3)}, "3 key/value heads"},
-        {{GONE("llama.context_length")}, "does not say llama.context_length"},
-        {{GONE("llama.attention.layer_norm_rms_epsilon")},
-         "does not say llama.attention.layer_norm_rms_epsilon"},
-        {{REAL("llama.attention.layer_norm_rms_epsilon", 1)}, "layer_norm_rms_epsilon is 1"},
-        {{REAL("llama.attention.layer_norm_rms_epsilon", 0)}, "layer_norm_rms_epsilon is 0"},
-        {{REAL("llama.rope.freq_base", 0)}, "llama.rope.freq_base is 0"},
-        {{REAL("llama.rope.freq_base", 1)}, "llama.rope.freq_base is 1"},
-        {{TEXT("llama.rope.scaling.type", "dynamic")}, "must be none, linear, yarn or longrope"},
-        {{TEXT("llama.rope.scaling.type", "longrope")}, "rope_factors_short.weight is missing"},
-        {{TEXT("llama.rope.scaling.type", "yarn"), REAL("llama.rope.scaling.yarn_ext_factor", 0)},
-         "yarn_ext_factor: YaRN is known here where it is 1"},
-        {{TEXT("llama.rope.scaling.type", "yarn"),
-          WHOLE("llama.rope.scaling.original_context_length", 0)},
-         "original_context_length is 0"},
-        {{WHOLE("llama.vocab_size", 63)}, "vocab_size is not the number"},
-        {{WHOLE("llama.feed_forward_length", 64)},
-         "is [96, 64], but the file's header makes it [64, 64]"},
-    };
-    for (size_t i = 0; i < COUNT(refused); i++) {
-        write_changed(plain, 3, refused[i].changes);
-        assert_refused(open_model, refused[i].words);
-    }
+static void a_model_that_cannot_be_is_refused(void **state) {
+    const char *const *its = *state;
+    write_changed(plain, CHANGES(its[0], its[2], its[3]));
+    assert_refused(open_model, its[1]);
 }
 
-static Config config_with(size_t count, const Change changes[]) {
-    write_changed(plain, count, changes);
+static Config config_with(const char *const changes[]) {
+    write_changed(plain, changes);
     Model model = model_open_any(path);
     Config config = model.config;
     model_close(&model);
     return config;
 }
 
-static void what_a_model_says_counts(void **state) {
-    (void)state;
-    const Change less[] = {GONE("llama.vocab_size"), GONE("llama.attention.key_length"),
-                           WHOLE("llama.expert_count", 0), WHOLE("split.count", 1)};
-    Config c = config_with(4, less);
+static void what_a_model_says_counts(void **) {
+    Config c = config_with(CHANGES("llama.vocab_size gone", "llama.attention.key_length gone",
+                                   "llama.expert_count = 0", "split.count = 1"));
     assert_int_equal(c.V, 64);
     assert_int_equal(c.D, 16);
     assert_int_equal(c.eos_count, 0);
     assert_int_equal(c.rope.rope_type, ROPE_DEFAULT);
-    c = config_with(1, &(const Change)WHOLE("tokenizer.ggml.eos_token_id", 7));
+    c = config_with(CHANGES(KEY "eos_token_id = 7"));
     assert_int_equal(c.eos_count, 1);
     assert_int_equal(c.eos[0], 7);
-    assert_int_equal(config_with(1, &(const Change)LIST("tokenizer.ggml.eos_token_id")).eos_count,
-                     0);
-    assert_int_equal(
-        config_with(1, &(const Change)TEXT("tokenizer.ggml.eos_token_id", "</s>")).eos_count, 0);
-    assert_int_equal(
-        config_with(1, &(const Change)TEXT("llama.rope.scaling.type", "none")).rope.rope_type,
-        ROPE_DEFAULT);
-    c = config_with(1, &(const Change)REAL("llama.rope.scale_linear", 4));
+    assert_int_equal(config_with(CHANGES(KEY "eos_token_id = [1]")).eos_count, 0);
+    assert_int_equal(config_with(CHANGES(KEY "eos_token_id = '</s>'")).eos_count, 0);
+    c = config_with(CHANGES("llama.rope.scaling.type = 'none'"));
+    assert_int_equal(c.rope.rope_type, ROPE_DEFAULT);
+    c = config_with(CHANGES("llama.rope.scale_linear = 4.0"));
     assert_int_equal(c.rope.rope_type, ROPE_LINEAR);
     assert_true(c.rope.factor == 4);
-    c = config_with(2, (const Change[]){TEXT("llama.rope.scaling.type", "linear"),
-                                        REAL("llama.rope.scaling.factor", 8)});
+    c = config_with(
+        CHANGES("llama.rope.scaling.type = 'linear'", "llama.rope.scaling.factor = 8.0"));
     assert_int_equal(c.rope.rope_type, ROPE_LINEAR);
     assert_true(c.rope.factor == 8);
 
-    const Change yarn[] = {TEXT("llama.rope.scaling.type", "yarn"),
-                           REAL("llama.rope.scaling.factor", 8),
-                           WHOLE("llama.rope.scaling.original_context_length", 32),
-                           REAL("llama.rope.scaling.yarn_beta_fast", 16),
-                           REAL("llama.rope.scaling.yarn_beta_slow", 2),
-                           REAL("llama.rope.scaling.attn_factor", 0.5)};
-    c = config_with(5, yarn);
+    const char *yarn[] = {"llama.rope.scaling.type = 'yarn'",
+                          "llama.rope.scaling.factor = 8.0",
+                          "llama.rope.scaling.original_context_length = 32",
+                          "llama.rope.scaling.yarn_beta_fast = 16.0",
+                          "llama.rope.scaling.yarn_beta_slow = 2.0",
+                          "",
+                          ""};
+    c = config_with(yarn);
     assert_int_equal(c.rope.rope_type, ROPE_YARN);
     assert_int_equal(c.rope.original_max_position_embeddings, 32);
     assert_true(c.rope.beta_fast == 16 && c.rope.beta_slow == 2 &&
                 c.rope.attention_factor == 0); /* YaRN's own */
-    c = config_with(6, yarn);
+    yarn[5] = "llama.rope.scaling.attn_factor = 0.5";
+    c = config_with(yarn);
     assert_true(fabs(c.rope.attention_factor - 0.5 * (0.1 * log(8) + 1)) < 1e-12);
-    c = config_with(4, (const Change[]){TEXT("llama.rope.scaling.type", "yarn"),
-                                        REAL("llama.rope.scaling.factor", 8),
-                                        REAL("llama.rope.scaling.yarn_ext_factor", 1),
-                                        REAL("llama.rope.scaling.yarn_attn_factor", 1.25)});
+    c = config_with(CHANGES("llama.rope.scaling.type = 'yarn'", "llama.rope.scaling.factor = 8.0",
+                            "llama.rope.scaling.yarn_ext_factor = 1.0",
+                            "llama.rope.scaling.yarn_attn_factor = 1.25"));
     assert_true(c.rope.attention_factor == 1.25); /* all of it */
 }
 
 /* ------------------------------------------------------------------ types that few files have */
 
 /* Bit for bit what the package gguf reads: tests/golden/13_gguf.py. */
-static void rare_types_are_the_packages(void **state) {
-    (void)state;
+static void rare_types_are_the_packages(void **) {
     Gguf file = gguf_open(GOLDEN "gguf/rare.gguf");
     SafeTensors right = safetensors_open(GOLDEN "gguf/rare.safetensors");
     int seen = 0;
@@ -276,8 +209,7 @@ static void write_part(const Gguf *whole, int part, int count, int said) {
     gguf_pairs_free(&pairs);
 }
 
-static void parts_are_read_together(void **state) {
-    (void)state;
+static void parts_are_read_together(void **) {
     Gguf whole = gguf_open(mixed);
     for (int part = 0; part < 3; part++) write_part(&whole, part, 3, part);
     text(path, "%s/model-00001-of-00003.gguf", folder);
@@ -311,8 +243,7 @@ static void parts_are_read_together(void **state) {
 }
 
 /* A tensor that two parts have. */
-static void parts_belong_together(void **state) {
-    (void)state;
+static void parts_belong_together(void **) {
     Gguf whole = gguf_open(mixed);
     write_part(&whole, 0, 2, 0);
     write_part(&whole, 1, 2, 1);
@@ -329,8 +260,7 @@ static void parts_belong_together(void **state) {
 
 /* A file may say of no token, or of the wrong one, that it ends a turn: llama.cpp knows its name.
  */
-static void a_turn_ends_by_its_name(void **state) {
-    (void)state;
+static void a_turn_ends_by_its_name(void **) {
     static const GgufText names[] = {{1, "a"}, {10, "<|eot_id|>"}, {4, "</s>"}};
     GgufPairs pairs = {0};
     Gguf good = gguf_open(plain);
@@ -380,8 +310,7 @@ static void turn_backwards(GgufTensor *tensor) {
     tensor->data = factors;
 }
 
-static void tensors_have_their_names_and_shapes(void **state) {
-    (void)state;
+static void tensors_have_their_names_and_shapes(void **) {
     static const struct {
         const char *from, *name;
         void (*change)(GgufTensor *tensor);
@@ -411,68 +340,36 @@ static void tensors_have_their_names_and_shapes(void **state) {
         gguf_close(&good);
         assert_refused(open_model, refused[i].words);
     }
-    write_changed(mixed, 1, &(const Change)REAL("llama.rope.scale_linear", 4));
+    write_changed(mixed, CHANGES("llama.rope.scale_linear = 4.0"));
     assert_refused(open_model, "rope_freqs.weight beside another scaling");
 }
 
 /* ------------------------------------------------------------------ a tokenizer */
 
-static void what_no_tokenizer_says_is_refused(void **state) {
-    (void)state;
-    static char longest[8002]; /* more than the letters of any token */
-    memset(longest, 'a', sizeof longest - 1);
-    const struct {
-        const char *from;
-        Change change;
-        const char *words;
-    } refused[] = {
-        {bytes, GONE(KEY "model"), "there is no tokenizer in it"},
-        {bytes, LIST(KEY "model"), "there is no tokenizer in it"},
-        {bytes, WHOLE(KEY "model", 1), "there is no tokenizer in it"},
-        {bytes, TEXT(KEY "model", "bert"), "its tokenizer is \"bert\""},
-        {bytes, TEXT(KEY "model", longest), "a Llama's is llama or gpt2"},
-        {bytes, TEXT(KEY "pre", "kimi-k2"), "splits text as \"kimi-k2\" does"},
-        {bytes, TEXT(KEY "pre", "smollm gpt-2"), "splits text as \"smollm gpt-2\" does"},
-        {bytes, TEXT(KEY "pre", longest), "splits text as \"aaaa"},
-        {bytes, GONE(KEY "tokens"), KEY "tokens is missing"},
-        {bytes, TEXT(KEY "tokens", "a"), KEY "tokens is missing, or no list"},
-        {bytes, LIST(KEY "tokens"), KEY "tokens is missing, or no list"},
-        {bytes, ELEMENT(KEY "tokens", 5, longest), "the name of token 5 is too long"},
-        {bytes, ELEMENT(KEY "tokens", 5, "0"), "token 5 has a NUL in it"},
-        {bytes, ELEMENT(KEY "tokens", 5, "!"), "\"!\", is there twice"},
-        {bytes, ELEMENT(KEY "tokens", 5, "羊"), "not written in the byte-level alphabet"},
-        {bytes, SHORTER(KEY "token_type"), "has 602 elements for 603 tokens"},
-        {bytes, ELEMENT(KEY "token_type", 5, "0"), "token 5 is of no known type: 0"},
-        {bytes, ELEMENT(KEY "token_type", 5, "7"), "token 5 is of no known type: 7"},
-        {bytes, GONE(KEY "merges"), KEY "merges is missing"},
-        {bytes, ELEMENT(KEY "merges", 3, "ab"), "merge 3 is no pair of tokens"},
-        {bytes, ELEMENT(KEY "merges", 3, " a"), "merge 3 speaks of \"\", which is no token"},
-        {bytes, ELEMENT(KEY "merges", 3, "a "), "merge 3 speaks of \"\", which is no token"},
-        {bytes, ELEMENT(KEY "merges", 3, "羊 a"), "merge 3 speaks of \"羊\", which is no token"},
-        {bytes, ELEMENT(KEY "merges", 3, "a 羊"), "merge 3 speaks of \"羊\", which is no token"},
-        {bytes, ELEMENT(KEY "merges", 3, "zqzq a"),
-         "merge 3 speaks of \"zqzq\", which is no token"},
-        {bytes, ELEMENT(KEY "merges", 3, "a zqzq"),
-         "merge 3 speaks of \"zqzq\", which is no token"},
-        {bytes, ELEMENT(KEY "merges", 3, "z q"), "merge 3 speaks of \"zq\", which is no token"},
-        {bytes, ELEMENT(KEY "merges", 3, "Ġ t"), "merge 3, of \"Ġ\" and \"t\", is there twice"},
-        {bytes, WHOLE(KEY "bos_token_id", 603), "bos_token_id is 603, of 603 tokens"},
-        {bytes, REAL(KEY "bos_token_id", -2), "bos_token_id is -2, of 603 tokens"},
-        {bytes, TEXT(KEY "bos_token_id", "600"), "bos_token_id is no number"},
-        {bytes, LIST(KEY "eos_token_id"), "eos_token_id is no number"},
-        {pieces, GONE(KEY "scores"), "neither scores nor merges"},
-        {pieces, TEXT(KEY "scores", "0"), KEY "scores is missing, or no list"},
-        {pieces, SHORTER(KEY "scores"), "has 579 elements for 580 tokens"},
-        {pieces, ELEMENT(KEY "scores", 9, "n"), "the score of token 9 is no number"},
+static void a_tokenizer_that_cannot_be_is_refused(void **state) {
+    const char *const *its = *state;
+    write_changed(*its[2] ? AT(GOLDEN "tokenizers/%s", its[2]) : bytes, CHANGES(its[0]));
+    assert_refused(open_tokenizer, its[1]);
+}
+
+/* More letters than any token has. */
+static void long_names_are_refused(void **) {
+    static const char *const refused[][2] = {
+        {KEY "model", "a Llama's is llama or gpt2"},
+        {KEY "pre", "splits text as \"aaaa"},
+        {KEY "tokens[5]", "the name of token 5 is too long"},
     };
+    static char longest[8002], change[8100];
+    memset(longest, 'a', sizeof longest - 1);
     for (size_t i = 0; i < COUNT(refused); i++) {
-        write_changed(refused[i].from, 1, &refused[i].change);
-        assert_refused(open_tokenizer, refused[i].words);
+        snprintf(change, sizeof change, "%s = '%s'", refused[i][0], longest);
+        write_changed(bytes, CHANGES(change));
+        assert_refused(open_tokenizer, refused[i][1]);
     }
 }
 
-static Tokenizer *tokenizer_with(const char *from, const Change *change) {
-    write_changed(from, 1, change);
+static Tokenizer *tokenizer_with(const char *from, const char *change) {
+    write_changed(from, CHANGES(change));
     return tokenizer_open_any(path);
 }
 
@@ -482,25 +379,23 @@ static size_t tokens_of(const Tokenizer *t, const char *words) {
     return count;
 }
 
-static void what_a_tokenizer_says_counts(void **state) {
-    (void)state;
-    Tokenizer *t = tokenizer_with(bytes, &(const Change)REAL(KEY "bos_token_id", -1));
+static void what_a_tokenizer_says_counts(void **) {
+    Tokenizer *t = tokenizer_with(bytes, KEY "bos_token_id = -1.0");
     assert_int_equal(tokenizer_bos(t), -1);
     assert_false(tokenizer_adds_bos(t));
     tokenizer_close(t);
-    t = tokenizer_with(bytes, &(const Change)WHOLE(KEY "add_bos_token", 0));
+    t = tokenizer_with(bytes, KEY "add_bos_token = 0");
     assert_int_equal(tokenizer_bos(t), 600);
     assert_false(tokenizer_adds_bos(t));
     assert_true(tokens_of(t, "<|eot_id|>") > 1);
     tokenizer_close(t);
-    t = tokenizer_with(bytes, &(const Change)ELEMENT(KEY "token_type", 602,
-                                                     "4")); /* now it is one token in any text */
+    t = tokenizer_with(bytes, KEY "token_type[602] = '4'"); /* now it is one token in any text */
     assert_int_equal(tokens_of(t, "<|eot_id|>"), 1);
     tokenizer_close(t);
-    t = tokenizer_with(pieces, &(const Change)WHOLE(KEY "add_space_prefix", 0));
+    t = tokenizer_with(pieces, KEY "add_space_prefix = 0");
     size_t without = tokens_of(t, ".");
     tokenizer_close(t);
-    t = tokenizer_with(pieces, &(const Change)WHOLE(KEY "add_space_prefix", 1));
+    t = tokenizer_with(pieces, KEY "add_space_prefix = 1");
     assert_int_equal(tokens_of(t, "."), without + 1);
     tokenizer_close(t);
 }
@@ -537,8 +432,7 @@ static void write_it(void) {
     gguf_pairs_free(&pairs);
 }
 
-static void a_tokenizer_is_read_as_it_was_written(void **state) {
-    (void)state;
+static void a_tokenizer_is_read_as_it_was_written(void **) {
     static const char *const names[] = {"sentencepiece", "user_defined",      "tiktoken",
                                         "byte_level",    "user_defined.gguf", "byte_level.gguf"};
     for (size_t i = 0; i < COUNT(names); i++) {
@@ -588,8 +482,7 @@ static void assert_all_ids(const char *name, const Tokenizer *t, const json_t *t
 }
 
 /* Each name of a split, and the ids that tokenizers gives the same vocabulary. */
-static void every_split_is_the_librarys(void **state) {
-    (void)state;
+static void every_split_is_the_librarys(void **) {
     if (!has_regex) skip();
     json_t *json = golden_json("foreign_tokenizers/splits.json");
     const json_t *texts = json_object_get(json, "texts"), *answers;
@@ -597,7 +490,7 @@ static void every_split_is_the_librarys(void **state) {
     json_object_foreach(json_object_get(json, "splits"), names, answers) {
         char all[PATH], *rest = text(all, "%s", names), *name;
         while ((name = strsep(&rest, " "))) {
-            Tokenizer *t = tokenizer_with(split, &(const Change)TEXT(KEY "pre", name));
+            Tokenizer *t = tokenizer_with(split, AT(KEY "pre = '%s'", name));
             assert_all_ids(name, t, texts, answers);
             tokenizer_close(t);
         }
@@ -606,8 +499,7 @@ static void every_split_is_the_librarys(void **state) {
 }
 
 /* Old files do not say how: a note tells what they are taken for. */
-static void a_split_may_be_missing(void **state) {
-    (void)state;
+static void a_split_may_be_missing(void **) {
     if (!has_regex) skip();
     json_t *json = golden_json("foreign_tokenizers/splits.json");
     Tokenizer *t = tokenizer_open_any(split);
@@ -616,7 +508,7 @@ static void a_split_may_be_missing(void **state) {
     tokenizer_close(t);
     json_decref(json);
     to_write = tokenizer_open_any(bytes);
-    t = tokenizer_with(bytes, &(const Change)GONE(KEY "pre"));
+    t = tokenizer_with(bytes, KEY "pre gone");
     assert_same_tokens("Llama 3 without pre", to_write, t);
     tokenizer_close(t);
     tokenizer_close(to_write);
@@ -625,34 +517,32 @@ static void a_split_may_be_missing(void **state) {
 /* ------------------------------------------------------------------ what else files leave out */
 
 /* The same file with one thing changed is the same tokenizer. */
-static void assert_same_without(const char *from, size_t count, const Change changes[]) {
+static void assert_same_with(const char *from, const char *change) {
     to_write = tokenizer_open_any(from);
-    write_changed(from, count, changes);
-    Tokenizer *t = tokenizer_open_any(path);
-    assert_same_tokens(changes->key, to_write, t);
+    Tokenizer *t = tokenizer_with(from, change);
+    assert_same_tokens(change, to_write, t);
     tokenizer_close(t);
     tokenizer_close(to_write);
 }
 
 /* Names and ids tell which tokens are no text. */
-static void types_may_be_missing(void **state) {
-    (void)state;
+static void types_may_be_missing(void **) {
     if (!has_regex) skip();
-    assert_same_without(bytes, 1, &(const Change)GONE(KEY "token_type"));
+    assert_same_with(bytes, KEY "token_type gone");
     to_write = tokenizer_open_any(GOLDEN "tokenizers/sentencepiece");
     write_it();
     tokenizer_close(to_write);
     char from[PATH];
-    assert_same_without(text(from, "%s", path), 1, &(const Change)GONE(KEY "token_type"));
-    Tokenizer *t = tokenizer_with(split, &(const Change)GONE(KEY "token_type"));
+    assert_same_with(text(from, "%s", path), KEY "token_type gone");
+    Tokenizer *t = tokenizer_with(split, KEY "token_type gone");
     assert_true(tokenizer_special(t, "<|im_end|>") >= 0);
     assert_int_equal(tokens_of(t, "  \n  "), 1); /* it is not spelled in the alphabet */
     assert_int_equal(tokenizer_special(t, "<tool>"), -1);
     tokenizer_close(t);
-    t = tokenizer_with(split, &(const Change)ELEMENT(KEY "token_type", 2, "1"));
+    t = tokenizer_with(split, KEY "token_type[2] = '1'");
     assert_int_equal(tokenizer_special(t, "<|im_end|>"), 2); /* though it is called a word */
     tokenizer_close(t);
-    t = tokenizer_with(split, &(const Change)ELEMENT(KEY "tokens", 1, ""));
+    t = tokenizer_with(split, KEY "tokens[1] = ''");
     assert_int_equal(tokenizer_special(t, "[EMPTY_1]"), 1);
     tokenizer_close(t);
 }
@@ -677,8 +567,7 @@ static void add_merges_of(GgufPairs *pairs, const char *name) {
 }
 
 /* Then the merges say what merges first; and scores that are all alike say nothing. */
-static void scores_may_be_missing(void **state) {
-    (void)state;
+static void scores_may_be_missing(void **) {
     char from[PATH];
     GgufPairs pairs = {0};
     to_write = tokenizer_open_any(GOLDEN "tokenizers/prepend");
@@ -689,33 +578,29 @@ static void scores_may_be_missing(void **state) {
     text(from, "%s/merges.gguf", folder);
     gguf_save(from, pairs.count, pairs.pairs, 0, NULL, NULL, NULL);
     gguf_pairs_free(&pairs);
-    assert_same_without(from, 1, &(const Change)GONE(KEY "scores"));
-    assert_same_without(from, 1, &(const Change)GONE(KEY "merges"));
+    assert_same_with(from, KEY "scores gone");
+    assert_same_with(from, KEY "merges gone");
 
     Gguf good = gguf_open(from);
     const GgufPair *scores = gguf_pair(&good, KEY "scores");
     int32_t *whole = calloc(scores->count, sizeof *whole);
-    const Change gone[] = {GONE(KEY "scores"), GONE(KEY "merges")};
     for (int i = 0; i < 3; i++) { /* whole scores; none, and merges; none */
         for (size_t k = 0; k < scores->count; k++)
             whole[k] = i == 0 ? (int32_t)gguf_number(scores, k) : -1000;
-        pairs = change_pairs(&good, i == 2 ? 2 : 1, gone);
+        pairs = change_pairs(&good, CHANGES(KEY "scores gone", i == 2 ? KEY "merges gone" : ""));
         gguf_add_u32s(&pairs, KEY "scores", GGUF_I32, scores->count, (const uint32_t *)whole);
         gguf_save(text(path, "%s/whole.gguf", folder), pairs.count, pairs.pairs, 0, NULL, NULL,
                   NULL);
         gguf_pairs_free(&pairs);
         if (i == 2) assert_refused(open_tokenizer, "neither scores nor merges");
-        else
-            assert_same_without(text((char[PATH]){0}, "%s", path), 1,
-                                &(const Change)WHOLE(KEY "no such key", 1));
+        else assert_same_with(text((char[PATH]){0}, "%s", path), KEY "none = 1");
     }
     free(whole);
     gguf_close(&good);
 }
 
 /* A file may say that SentencePiece rewrites characters, and removes spaces. */
-static void texts_are_normalized(void **state) {
-    (void)state;
+static void texts_are_normalized(void **) {
     json_t *json = golden_json("foreign_tokenizers/expected.json");
     const json_t *answers = json_object_get(json, "mapped");
     GgufPairs pairs = {0};
@@ -732,20 +617,19 @@ static void texts_are_normalized(void **state) {
     assert_all_ids("mapped", t, json_object_get(answers, "texts"), answers);
     tokenizer_close(t);
     json_decref(json);
-    write_changed(pieces, 1, &(const Change)TEXT(KEY "precompiled_charsmap", "abc"));
+    write_changed(pieces, CHANGES(KEY "precompiled_charsmap = 'abc'"));
     assert_refused(open_tokenizer, "precompiled_charsmap is no list of bytes");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_no_model_says_is_refused),
         cmocka_unit_test(what_a_model_says_counts),
         cmocka_unit_test(rare_types_are_the_packages),
         cmocka_unit_test(parts_are_read_together),
         cmocka_unit_test(parts_belong_together),
         cmocka_unit_test(a_turn_ends_by_its_name),
         cmocka_unit_test(tensors_have_their_names_and_shapes),
-        cmocka_unit_test(what_no_tokenizer_says_is_refused),
+        cmocka_unit_test(long_names_are_refused),
         cmocka_unit_test(what_a_tokenizer_says_counts),
         cmocka_unit_test(a_tokenizer_is_read_as_it_was_written),
         cmocka_unit_test(every_split_is_the_librarys),
@@ -754,5 +638,8 @@ int main(void) {
         cmocka_unit_test(scores_may_be_missing),
         cmocka_unit_test(texts_are_normalized),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    static const Check checks[] = {CHECK(a_model_that_cannot_be_is_refused),
+                                   CHECK(a_tokenizer_that_cannot_be_is_refused)};
+    return run_with_cases("formats/gguf_model", COUNT(tests), tests, COUNT(checks), checks,
+                          make_folder, remove_folder);
 }

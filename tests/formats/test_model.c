@@ -5,52 +5,13 @@
 #include "common/error.h"
 #include "common/timer.h"
 #define PROGRAM "'" BUILD "/inspect'"
+#include "tests/cases.h"
 #include "tests/checkpoints.h"
 #include "tests/llama2c.h"
+#include "tests/refused.h"
 
-#include <errno.h>
 #include <math.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* Its exit status is 1, and it says one line. */
-static void assert_one_line(const char *what, int status, const char *words) {
-    if (status != 1) fail_msg("%s: exit status %d:\n%s", what, status, said);
-    if (strncmp(said, "error: ", 7) != 0 || strchr(said, '\n') != said + strlen(said) - 1)
-        fail_msg("%s: not one line:\n%s", what, said);
-    if (!strstr(said, words)) fail_msg("%s: \"%s\" is not in:\n%s", what, words, said);
-}
-
-/* Runs something that has to fail() in a child; what it says is in `said`, and its exit status is
- * returned. */
-static int run_child(void work(void)) {
-    int ends[2], status;
-    assert_int_equal(pipe(ends), 0);
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        for (int s = 0; s < 5; s++) /* a crash ends the child: cmocka's handlers would go on with
-                                       the next test in it */
-            signal((const int[]){SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}[s], SIG_DFL);
-        work();
-        _exit(0);
-    }
-    close(ends[1]);
-    ssize_t length = read(ends[0], said, sizeof said - 1);
-    said[length > 0 ? length : 0] = '\0';
-    close(ends[0]);
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 /* The keys' bytes are 2^64: no size_t holds them, and what is left of the product is 0. */
 static void ask_for_the_largest_cache(void) {
@@ -59,9 +20,8 @@ static void ask_for_the_largest_cache(void) {
     decoder_new(&model, &reference_kernels, MOST_POSITIONS);
 }
 
-static void a_cache_that_no_machine_holds_is_refused(void **state) {
-    (void)state;
-    assert_one_line("the largest cache", run_child(ask_for_the_largest_cache), "out of memory");
+static void a_cache_that_no_machine_holds_is_refused(void **) {
+    assert_refused(ask_for_the_largest_cache, "out of memory");
 }
 
 static void shorten_a_mapped_bin(void) {
@@ -70,157 +30,61 @@ static void shorten_a_mapped_bin(void) {
         do_not_optimize(tensor_to_float(&model.lm_head));
 }
 
-static void a_bin_that_shrinks_is_named(void **state) {
-    (void)state;
+static void a_bin_that_shrinks_is_named(void **) {
     size_t size;
     char *bytes = file_read(AT("%s/interleaved.bin", folder), &size);
-    write_file(AT("%s/short.bin", folder), bytes, size);
-    assert_one_line("a short .bin", run_child(shorten_a_mapped_bin),
-                    "short.bin: its bytes are gone");
+    write_bytes("short.bin", size, bytes);
+    assert_refused(shorten_a_mapped_bin, "short.bin: its bytes are gone");
     free(bytes);
 }
 
-static void bad_configurations_get_one_line(void **state) {
-    (void)state;
-    static const struct {
-        const char *model, *from, *to, *words;
-    } bad[] = {
-        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"gemma\"",
-         "model_type is \"gemma\": this decoder runs \"llama\" and \"mistral\""},
-        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": \"mistral\"",
-         "runs LlamaForCausalLM and MistralForCausalLM, each with its model_type"},
-        {"llama3", "{", "{\"sliding_window\": 0,",
-         "sliding_window is 0: it must be a whole number from 1 to "},
-        {"llama3", "{", "{\"layer_types\": [\"full_attention\", \"sliding_attention\"],",
-         "layer_types is [\"full_attention\",\"sliding_attention\"]"},
-        {"llama3", "\"llama\"", "\"a\\u001b[2J\\nb\"", "model_type is \"a\\u001B[2J\\nb\""},
-        {"llama3", "\"model_type\": \"llama\"", "\"model_type\": 3",
-         "model_type is 3: it must be a string"},
-        {"llama3", "LlamaForCausalLM", "LlamaForSequenceClassification",
-         "architectures is [\"LlamaForSequenceClassification\"]"},
-        {"llama3", "LlamaForCausalLM", "MistralForCausalLM",
-         "runs LlamaForCausalLM and MistralForCausalLM"},
-        {"llama3", "\"attention_bias\": false", "\"attention_bias\": 1",
-         "attention_bias is 1: it must be true or false"},
-        {"llama3", "\"mlp_bias\": false", "\"mlp_bias\": 0",
-         "mlp_bias is 0: it must be true or false"},
-        {"llama3", "\"silu\"", "\"gelu\"", "hidden_act is \"gelu\": a Llama's is \"silu\""},
-        {"llama3", "{", "{\"quantization_config\": {\"bits\": 4},",
-         "quantization_config is {\"bits\":4}"},
-        {"llama3", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3",
-         "4 heads cannot share 3 key/value heads evenly"},
-        {"llama3", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 0",
-         "num_key_value_heads is 0"},
-        {"llama3", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 8",
-         "4 heads cannot share 8 key/value heads"},
-        {"llama3", "\"num_attention_heads\": 4", "\"num_attention_heads\": 5",
-         "a width of 32 is no multiple of its 5 heads"},
-        {"llama3", "\"num_attention_heads\": 4", "\"num_attention_heads\": 32", "heads are 1 wide"},
-        {"llama32", "\"head_dim\": 12", "\"head_dim\": 7", "heads are 7 wide: RoPE turns pairs"},
-        {"llama32", "\"head_dim\": 12", "\"head_dim\": 0", "head_dim is 0"},
-        {"llama32", "\"head_dim\": 12", "\"head_dim\": 100000000", "head_dim is 100000000"},
-        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": 0",
-         "hidden_size is 0: it must be a whole number from 1 to 4194304"},
-        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": -32", "hidden_size is -32"},
-        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": 32.0", "hidden_size is 32.0"},
-        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": \"32\"", "hidden_size is \"32\""},
-        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": 4611686018427387904",
-         "hidden_size is 4611686018427387904"},
-        {"llama3", "\"hidden_size\": 32", "\"hidden_size\": null",
-         "hidden_size is null: a Llama needs it"},
-        {"llama3", "\"hidden_size\": 32,", "", "hidden_size is missing: a Llama needs it"},
-        {"llama3", "\"vocab_size\": 64", "\"vocab_size\": 2147483647", "vocab_size is 2147483647"},
-        {"llama3", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000000",
-         "num_hidden_layers is 1000000"},
-        {"llama3", "\"intermediate_size\": 48", "\"intermediate_size\": 0",
-         "intermediate_size is 0"},
-        {"llama3", "\"max_position_embeddings\": 64", "\"max_position_embeddings\": 0",
-         "max_position_embeddings is 0"},
-        {"llama3", "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 0", "rms_norm_eps is 0"},
-        {"llama3", "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 5", "rms_norm_eps is 5"},
-        {"llama3", "\"rope_theta\": 500000.0", "\"rope_theta\": 0", "rope_theta is 0"},
-        {"llama3", "\"rope_theta\": 500000.0", "\"rope_theta\": 1e999", "no valid JSON"},
-        {"llama31", "\"llama3\"", "\"mrope\"",
-         "rope_scaling.rope_type is \"mrope\": it must be default"},
-        {"llama31", "\"llama3\"", "\"longrope\"",
-         "rope_scaling.short_factor is missing: longrope needs a list of 4 numbers above 0"},
-        {"longrope", "5.0,", "",
-         "rope_scaling.long_factor is [1.0,2.0,8.0]: longrope needs a list of 4 numbers"},
-        {"longrope", "1.3", "0",
-         "rope_scaling.short_factor is [1.0,1.1000000000000001,0,1.5]: longrope needs"},
-        {"dynamic", "\"dynamic\"", "\"su\"", "rope_scaling.type is \"su\""},
-        {"llama31", "\"factor\": 8.0", "\"factor\": -8.0", "rope_scaling.factor is -8.0"},
-        {"llama31", "\"factor\": 8.0,", "",
-         "rope_scaling.factor is missing: this rope_type needs it"},
-        {"llama31", "\"high_freq_factor\": 4.0", "\"high_freq_factor\": 1.0",
-         "high_freq_factor is 1.0: it must be a number above 1"},
-        {"llama32", "\"low_freq_factor\": 1.0,", "", "rope_parameters.low_freq_factor is missing"},
-        {"llama32", "\"rope_parameters\": {",
-         "\"rope_parameters\": {\"partial_rotary_factor\": 0.5,",
-         "config.json: rope_parameters.partial_rotary_factor is 0.5"},
-        {"llama32", "{", "{\"partial_rotary_factor\": 0.5,",
-         "config.json: partial_rotary_factor is 0.5"},
-        {"llama32", "\"rope_parameters\": {",
-         "\"rope_parameters\": {\"full_attention\": {\"rope_theta\": 1e6},",
-         "rope_parameters.full_attention is {\"rope_theta\":1000000.0}: a Llama's layers are all "
-         "of one kind"},
-        {"llama3", "\"rope_scaling\": null", "\"rope_scaling\": [1]",
-         "rope_scaling is [1]: it must be an object"},
-        {"llama3", "\"rope_scaling\": null", "\"rope_parameters\": [1]",
-         "rope_parameters is [1]: it must be an object"},
-        {"llama3", "\"eos_token_id\": [", "\"eos_token_id\": [\"a\",",
-         "eos_token_id is [\"a\",2,3]"},
-        {"llama3", "\"eos_token_id\": [", "\"eos_token_id\": [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,",
-         "more ends"},
-        {"llama3", "bfloat16", "float8_e4m3fn", "torch_dtype is \"float8_e4m3fn\""},
-        {"llama3", "\"vocab_size\": 64", "\"vocab_size\": 64, \"vocab_size\": 65", "no valid JSON"},
-        {"llama3", "}", "", "no valid JSON"},
-        {"llama3", "{", "[{", "no valid JSON"},
-    };
-    for (size_t i = 0; i < COUNT(bad); i++) {
-        write_config(AT("%s/bad", folder), bad[i].model, bad[i].from, bad[i].to);
-        assert_one_line(bad[i].to, run("--summary bad"), bad[i].words);
-        assert_one_line(bad[i].to, run("--model bad --token-ids 1"), bad[i].words);
-    }
-    write_file(AT("%s/bad/config.json", folder), "[]", 2);
-    assert_one_line("[]", run("--summary bad"), "holds no JSON object");
-    write_file(AT("%s/bad/config.json", folder), "", 0);
-    assert_one_line("empty", run("--summary bad"), "no valid JSON");
-    unlink(AT("%s/bad/config.json", folder));
-    assert_one_line("none", run("--summary bad"),
-                    "error: bad/config.json: cannot open it: No such file or directory\n");
-    assert_one_line("none, of a model", run("--model bad --token-ids 1"),
-                    "error: bad: it holds no config.json, as a model's ");
-    assert_int_equal(symlink(ROOT "/tests/golden/gguf/plain.gguf", AT("%s/bad/q8.gguf", folder)),
-                     0);
-    assert_one_line("a .gguf alone", run("--model bad --token-ids 1"),
-                    "bad: it holds no config.json. Is this the model? bad/q8.gguf\n");
-    static const char pointer[] =
-        "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
-    write_file(AT("%s/lfs.gguf", folder), pointer, sizeof pointer - 1);
-    assert_one_line("a pointer", run("--model lfs.gguf --token-ids 1"),
-                    "lfs.gguf: it is git-lfs's note of where the file is");
-    write_file(AT("%s/lfs.safetensors", folder), pointer, sizeof pointer - 1);
-    assert_one_line("a pointer", run("--model '%s' --compare lfs.safetensors", GOLDEN("llama1")),
-                    "lfs.safetensors: it is git-lfs's note of where the file is");
-    assert_one_line("no name", run("--summary llama-4"),
-                    "llama-4 is neither a model's folder or file nor one of llama-1-7b, ");
+static void a_configuration_is_refused(void **state) {
+    const char *const *its = *state;
+    write_config("bad", *its[3] ? its[3] : "llama3", its[0], its[1]);
+    assert_error(run("--summary bad"), its[2]);
+    assert_error(run("--model bad --token-ids 1"), its[2]);
 }
 
-static void good_configurations_are_read(void **state) {
-    (void)state;
-    const char *path = AT("%s/good", folder), *config = AT("%s/config.json", path);
-    write_config(path, "llama3", "\"rope_theta\": 500000.0",
+static void what_is_no_model_gets_one_line(void **) {
+    write_config("bad", "llama3", "", "");
+    write_text("bad/config.json", "[]");
+    assert_error(run("--summary bad"), "holds no JSON object");
+    write_text("bad/config.json", "");
+    assert_error(run("--summary bad"), "no valid JSON");
+    unlink(AT("%s/bad/config.json", folder));
+    assert_error(run("--summary bad"),
+                 "error: bad/config.json: cannot open it: No such file or directory\n");
+    assert_error(run("--model bad --token-ids 1"),
+                 "error: bad: it holds no config.json, as a model's ");
+    assert_int_equal(symlink(ROOT "/tests/golden/gguf/plain.gguf", AT("%s/bad/q8.gguf", folder)),
+                     0);
+    assert_error(run("--model bad --token-ids 1"),
+                 "bad: it holds no config.json. Is this the model? bad/q8.gguf\n");
+    static const char pointer[] =
+        "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
+    write_text("lfs.gguf", pointer);
+    assert_error(run("--model lfs.gguf --token-ids 1"),
+                 "lfs.gguf: it is git-lfs's note of where the file is");
+    write_text("lfs.safetensors", pointer);
+    assert_error(run("--model '%s' --compare lfs.safetensors", GOLDEN("llama1")),
+                 "lfs.safetensors: it is git-lfs's note of where the file is");
+    assert_error(run("--summary llama-4"),
+                 "llama-4 is neither a model's folder or file nor one of llama-1-7b, ");
+}
+
+static void good_configurations_are_read(void **) {
+    const char *config = AT("%s/good/config.json", folder);
+    write_config("good", "llama3", "\"rope_theta\": 500000.0",
                  "\"rope_parameters\": {\"rope_theta\": 7, \"type\": \"linear\", \"factor\": 3}");
     Config c = config_read(config);
     assert_true(c.rope.rope_theta == 7 && c.rope.rope_type == ROPE_LINEAR && c.rope.factor == 3);
     assert_true(c.eos_count == 2 && c.eos[0] == 2 && c.eos[1] == 3 && c.dtype == BF16 &&
                 c.pad == -1);
-    write_config(path, "llama32",
+    write_config("good", "llama32",
                  "\"rope_parameters\":", "\"rope_scaling\": {}, \"rope_parameters\":");
     c = config_read(config);
     assert_true(c.rope.rope_type == ROPE_LLAMA3 && c.rope.factor > 1);
-    write_config(path, "llama3", "\"rope_scaling\": null", "\"rope_scaling\": {}");
+    write_config("good", "llama3", "\"rope_scaling\": null", "\"rope_scaling\": {}");
     c = config_read(config);
     assert_true(c.rope.rope_type == ROPE_DEFAULT && c.rope.rope_theta == 500000);
     static const struct {
@@ -237,29 +101,29 @@ static void good_configurations_are_read(void **state) {
     } dtypes[] = {
         {"auto", F32}, {"torch.bfloat16", BF16}, {"torch.float16", F16}, {"float64", F64}};
     for (size_t i = 0; i < COUNT(dtypes); i++) {
-        write_config(path, "llama3", "\"bfloat16\"", AT("\"%s\"", dtypes[i].name));
+        write_config("good", "llama3", "\"bfloat16\"", AT("\"%s\"", dtypes[i].name));
         c = config_read(config);
         assert_int_equal(c.dtype, dtypes[i].dtype);
     }
-    write_config(path, "llama3", "\"silu\"", "\"swish\"");
+    write_config("good", "llama3", "\"silu\"", "\"swish\"");
     assert_int_equal(config_read(config).C, 32);
     for (size_t i = 0; i < COUNT(windows); i++) {
-        write_config(path, "llama3", windows[i].from, windows[i].to);
+        write_config("good", "llama3", windows[i].from, windows[i].to);
         c = config_read(config);
         assert_int_equal(config_context(&c), windows[i].context);
     }
-    write_config(path, "llama3", "{", "\xEF\xBB\xBF{"); /* as an editor of Windows saves it */
+    write_config("good", "llama3", "{", "\xEF\xBB\xBF{"); /* as an editor of Windows saves it */
     c = config_read(config);
     assert_int_equal(c.C, 32);
-    write_config(path, "yarn", "\"factor\": 4.0", "\"factor\": null");
+    write_config("good", "yarn", "\"factor\": 4.0", "\"factor\": null");
     c = config_read(config);
     assert_true(c.rope.rope_type == ROPE_YARN && c.rope.factor == 4 &&
                 c.rope.original_max_position_embeddings == 16);
-    write_config(path, "llama3", "\"eos_token_id\": [", "\"pad_token_id\": 0, \"ends\": [");
+    write_config("good", "llama3", "\"eos_token_id\": [", "\"pad_token_id\": 0, \"ends\": [");
     size_t size;
     char *json = file_read(config, &size), *null = strstr(json, "\"pad_token_id\": null,");
     memset(null, ' ', strlen("\"pad_token_id\": null,"));
-    write_file(config, json, size);
+    write_bytes("good/config.json", size, json);
     c = config_read(config);
     assert_true(c.eos_count == 0 && c.pad == 0);
     free(json);
@@ -272,34 +136,30 @@ static void good_configurations_are_read(void **state) {
 
 /* A Mistral's weights are a Llama's, and so is its answer; a text that is longer than its window is
  * refused. */
-static void a_mistral_is_a_llama_up_to_its_window(void **state) {
-    (void)state;
+static void a_mistral_is_a_llama_up_to_its_window(void **) {
     static const struct {
         const char *window;
         int context; /* of 64 */
     } cases[] = {{"\"sliding_window\": null,", 64}, {"\"sliding_window\": 9,", 9}, {"", 64}};
-    assert_int_equal(run("--model '%s' --token-ids 1,2,3,4,5,6,7,8,9", GOLDEN("llama3")), 0);
+    assert_runs("--model '%s' --token-ids 1,2,3,4,5,6,7,8,9", GOLDEN("llama3"));
     char llama[sizeof said];
     strcpy(llama, strstr(said, "\n"));
     for (size_t i = 0; i < COUNT(cases); i++) {
-        write_config(AT("%s/mistral", folder), "llama3", "{", AT("{ %s", cases[i].window));
-        assert_int_equal(
-            system(AT("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' "
-                      "config.json && cp '%s'/*.safetensors .",
-                      folder, GOLDEN("llama3"))),
-            0);
-        assert_int_equal(run("--model mistral --token-ids 1,2,3,4,5,6,7,8,9"), 0);
+        write_config("mistral", "llama3", "{", AT("{ %s", cases[i].window));
+        assert_shell("cd %s/mistral && sed -i 's/Llama/Mistral/; s/\"llama\"/\"mistral\"/' "
+                     "config.json && cp '%s'/*.safetensors .",
+                     folder, GOLDEN("llama3"));
+        assert_runs("--model mistral --token-ids 1,2,3,4,5,6,7,8,9");
         assert_string_equal(strstr(said, "\n"), llama);
         Config c = config_read(AT("%s/mistral/config.json", folder));
         assert_int_equal(config_context(&c), cases[i].context);
         assert_int_equal(run("--model mistral --token-ids 1,2,3,4,5,6,7,8,9,10"),
                          cases[i].context == 9);
         if (cases[i].context == 9)
-            assert_one_line("a window", 1,
-                            "longer than this model's context of 9, its sliding_window");
+            assert_error(1, "longer than this model's context of 9, its sliding_window");
     }
     /* What the file leaves out is 4096. */
-    write_config(AT("%s/mistral", folder), "llama3", "\"max_position_embeddings\": 64",
+    write_config("mistral", "llama3", "\"max_position_embeddings\": 64",
                  "\"max_position_embeddings\": 32768");
     assert_int_equal(
         system(
@@ -312,65 +172,51 @@ static void a_mistral_is_a_llama_up_to_its_window(void **state) {
 
 /* A path to a folder's weights is the folder; weights of another kind are refused with what
  * converts them. */
-static void other_files_of_weights_are_told_apart(void **state) {
-    (void)state;
-    assert_int_equal(run("--model '%s' --token-ids 1,2,3", GOLDEN("llama2_70b")), 0);
+static void other_files_of_weights_are_told_apart(void **) {
+    assert_runs("--model '%s' --token-ids 1,2,3", GOLDEN("llama2_70b"));
     char whole[sizeof said];
     strcpy(whole, strstr(said, "\n"));
-    assert_int_equal(
-        run("--model '%s/model.safetensors.index.json' --token-ids 1,2,3", GOLDEN("llama2_70b")),
-        0);
+    assert_runs("--model '%s/model.safetensors.index.json' --token-ids 1,2,3",
+                GOLDEN("llama2_70b"));
     assert_string_equal(strstr(said, "\n"), whole);
-    assert_int_equal(run("--model '%s/model.safetensors' --token-ids 1,2,3", GOLDEN("llama3")), 0);
-    assert_int_equal(
-        system(AT("cd %s && mkdir alone && cp '%s'/*.json '%s'/model.safetensors alone", folder,
-                  GOLDEN("llama3"), GOLDEN("llama3"))),
-        0);
-    assert_int_equal(
-        system(AT("cd %s/alone && " PROGRAM " --model model.safetensors --token-ids 1,2,3 >out",
-                  folder)),
-        0);
-    assert_int_equal(system(AT("cd %s/alone && mv model.safetensors pytorch_model.bin", folder)),
-                     0);
-    assert_one_line("a .bin of PyTorch", run("--model alone --token-ids 1"),
-                    "alone: it holds pytorch_model.bin and no model.safetensors. transformers "
-                    "writes one beside it: python3 -c \"from sys import argv; from transformers "
-                    "import AutoModelForCausalLM as M; M.from_pretrained(argv[1], "
-                    "dtype='auto').save_pretrained(argv[2])\" 'alone' 'alone'");
-    assert_int_equal(
-        system(AT("cd %s/alone && mv pytorch_model.bin pytorch_model.bin.index.json", folder)), 0);
-    assert_one_line("shards of PyTorch", run("--model alone --token-ids 1"),
-                    "alone: it holds pytorch_model.bin.index.json and no model.safetensors");
-    assert_int_equal(
-        system(AT("cd %s/alone && rm *.json && touch consolidated.00.pth params.json", folder)), 0);
-    assert_one_line("Meta's", run("--model alone --token-ids 1"),
-                    "alone: it is Meta's checkpoint, consolidated.00.pth. ");
+    assert_runs("--model '%s/model.safetensors' --token-ids 1,2,3", GOLDEN("llama3"));
+    assert_shell("cd %s && mkdir alone && cp '%s'/*.json '%s'/model.safetensors alone", folder,
+                 GOLDEN("llama3"), GOLDEN("llama3"));
+    assert_shell("cd %s/alone && " PROGRAM " --model model.safetensors --token-ids 1,2,3 >out",
+                 folder);
+    assert_shell("cd %s/alone && mv model.safetensors pytorch_model.bin", folder);
+    assert_error(run("--model alone --token-ids 1"),
+                 "alone: it holds pytorch_model.bin and no model.safetensors. transformers "
+                 "writes one beside it: python3 -c \"from sys import argv; from transformers "
+                 "import AutoModelForCausalLM as M; M.from_pretrained(argv[1], "
+                 "dtype='auto').save_pretrained(argv[2])\" 'alone' 'alone'");
+    assert_shell("cd %s/alone && mv pytorch_model.bin pytorch_model.bin.index.json", folder);
+    assert_error(run("--model alone --token-ids 1"),
+                 "alone: it holds pytorch_model.bin.index.json and no model.safetensors");
+    assert_shell("cd %s/alone && rm *.json && touch consolidated.00.pth params.json", folder);
+    assert_error(run("--model alone --token-ids 1"),
+                 "alone: it is Meta's checkpoint, consolidated.00.pth. ");
     assert_said("python3 '" ROOT "/chapters/14_engine/formats/convert_meta.py' 'alone'");
-    assert_int_equal(system(AT("mv '%s/alone' \"%s/it's\"", folder, folder)), 0);
-    assert_one_line("a name with a quote", run("--model \"it's\" --token-ids 1"),
-                    "convert_meta.py' 'it'\\''s'");
+    assert_shell("mv '%s/alone' \"%s/it's\"", folder, folder);
+    assert_error(run("--model \"it's\" --token-ids 1"), "convert_meta.py' 'it'\\''s'");
 }
 
 /* Snapshots of links, beside what they point to; and an adapter. */
-static void folders_around_a_model_are_named(void **state) {
-    (void)state;
-    assert_int_equal(
-        system(AT("cd %s && mkdir -p cache/snapshots/3ab && cp -r '%s' cache/blobs && cd "
-                  "cache/snapshots/3ab && for f in ../../blobs/*; do ln -s $f .; done",
-                  folder, GOLDEN("llama3"))),
-        0);
-    assert_int_equal(run("--model cache/snapshots/3ab --token-ids 1,2,3"), 0);
-    assert_one_line("all of it", run("--model cache --token-ids 1"),
-                    "error: cache: the model is the folder in its snapshots: name that");
-    assert_int_equal(
-        system(AT("mkdir %s/lora && echo {} >%s/lora/adapter_config.json", folder, folder)), 0);
-    assert_one_line("an adapter", run("--model lora --token-ids 1"),
-                    "error: lora: it holds an adapter, not a model: peft's");
+static void folders_around_a_model_are_named(void **) {
+    assert_shell("cd %s && mkdir -p cache/snapshots/3ab && cp -r '%s' cache/blobs && cd "
+                 "cache/snapshots/3ab && for f in ../../blobs/*; do ln -s $f .; done",
+                 folder, GOLDEN("llama3"));
+    assert_runs("--model cache/snapshots/3ab --token-ids 1,2,3");
+    assert_error(run("--model cache --token-ids 1"),
+                 "error: cache: the model is the folder in its snapshots: name that");
+    assert_shell("mkdir %s/lora && echo {} >%s/lora/adapter_config.json", folder, folder);
+    assert_error(run("--model lora --token-ids 1"),
+                 "error: lora: it holds an adapter, not a model: peft's");
     assert_int_equal(symlink("/nowhere/llama.gguf", AT("%s/lost.gguf", folder)), 0);
-    assert_one_line("a file", run("--model lost.gguf --token-ids 1"),
-                    "lost.gguf: it is a link, and what it points to is not there: copy that, too");
-    assert_one_line("its tree", run("--summary lost.gguf"),
-                    "lost.gguf: it is a link, and what it points to is not there");
+    assert_error(run("--model lost.gguf --token-ids 1"),
+                 "lost.gguf: it is a link, and what it points to is not there: copy that, too");
+    assert_error(run("--summary lost.gguf"),
+                 "lost.gguf: it is a link, and what it points to is not there");
     /* With another model's file in the folder: it is not for want of a config.json that this one
      * does not run. */
     assert_int_equal(
@@ -379,106 +225,70 @@ static void folders_around_a_model_are_named(void **state) {
     static const char *const lost[] = {"model.safetensors", "config.json"};
     for (size_t i = 0; i < COUNT(lost); i++) {
         assert_int_equal(unlink(AT("%s/cache/blobs/%s", folder, lost[i])), 0);
-        assert_one_line(
-            lost[i], run("--model cache/snapshots/3ab --token-ids 1"),
-            AT("3ab/%s: it is a link, and what it points to is not there: copy that, too",
-               lost[i]));
+        assert_error(run("--model cache/snapshots/3ab --token-ids 1"),
+                     AT("3ab/%s: it is a link, and what it points to is not there: copy that, too",
+                        lost[i]));
     }
 }
 
 /* As where the Llama is a part of a model that sees. */
-static void tensors_of_other_names_get_one_line(void **state) {
-    (void)state;
+static void tensors_of_other_names_get_one_line(void **) {
     Weights weights = open_weights("llama1");
-    char (*names)[96] = xmalloc(weights.count * sizeof *names);
+    char(*names)[96] = xmalloc(weights.count * sizeof *names);
     for (size_t i = 0; i < weights.count; i++) {
         snprintf(names[i], sizeof *names, "language_model.%s", weights.tensors[i].name);
         weights.tensors[i].name = names[i];
     }
-    write_config(AT("%s/prefixed", folder), "llama1", "{", "{");
+    write_config("prefixed", "llama1", "{", "{");
     safetensors_save(AT("%s/prefixed/model.safetensors", folder), weights.count, weights.tensors, 0,
                      NULL);
     safetensors_close(&weights.file);
     free(names);
-    assert_one_line("a prefix", run("--model prefixed --token-ids 1"),
-                    "prefixed: its tensors have other names than a Llama's: "
-                    "\"language_model.lm_head.weight\", and none is \"model.embed_tokens\"");
+    assert_error(run("--model prefixed --token-ids 1"),
+                 "prefixed: its tensors have other names than a Llama's: "
+                 "\"language_model.lm_head.weight\", and none is \"model.embed_tokens\"");
 }
 
-static void bad_tensors_get_one_line(void **state) {
-    (void)state;
+static void a_tensor_is_refused(void **state) {
     static const double doubles[32];
-    static const struct {
-        const char *tensor, *change, *words;
-    } bad[] = {
-        {"model.norm.weight", "drop", "1 tensor is missing: model.norm.weight"},
-        {"model.layers.1.mlp.up_proj.weight", "drop",
-         "1 tensor is missing: model.layers.1.mlp.up_proj.weight"},
-        {"lm_head.weight", "drop", "1 tensor is missing: lm_head.weight"},
-        {"lm_head.weight", "rename", "1 tensor is missing: lm_head.weight"},
-        {"lm_head.weight", "add", "1 tensor of no Llama: model.layers.0.self_attn.q_proj.bias"},
-        {"model.layers.0.self_attn.k_proj.weight", "shape",
-         "k_proj.weight is [16, 32], but config.json makes it [32, 32]"},
-        {"model.norm.weight", "shape", "model.norm.weight is [16], but config.json makes it [32]"},
-        {"model.norm.weight", "rank",
-         "model.norm.weight is [32, 1], but config.json makes it [32]"},
-        {"model.norm.weight", "double",
-         "model.norm.weight is F64: this decoder takes F32, BF16 and F16. transformers converts "
-         "it: python3 -c \"from sys import argv; from transformers import AutoModelForCausalLM as "
-         "M; M.from_pretrained(argv[1], dtype='float32')"},
-        {"model.layers.0.mlp.up_proj.weight", "dtype",
-         "up_proj.weight is I32: this decoder takes F32, BF16 and F16"},
-    };
-    for (size_t i = 0; i < COUNT(bad); i++) {
-        Weights weights = open_weights("llama1");
-        Tensor *tensor = named(&weights, bad[i].tensor);
-        if (strcmp(bad[i].change, "drop") == 0) *tensor = weights.tensors[--weights.count];
-        else if (strcmp(bad[i].change, "rename") == 0) tensor->name = "lm_haed.weight";
-        else if (strcmp(bad[i].change, "shape") == 0) tensor->shape[0] /= 2;
-        else if (strcmp(bad[i].change, "rank") == 0) {
-            tensor->rank = 2;
-            tensor->shape[1] = 1;
-        } else if (strcmp(bad[i].change, "dtype") == 0) tensor->dtype = I32;
-        else if (strcmp(bad[i].change, "double") == 0) {
-            tensor->dtype = F64;
-            tensor->data = doubles;
-        } else {
-            weights.tensors[weights.count] = *tensor;
-            weights.tensors[weights.count++].name = "model.layers.0.self_attn.q_proj.bias";
-        }
-        assert_one_line(
-            bad[i].words,
-            run("--model '%s' --token-ids 1", save_model("bad_tensors", "llama1", &weights)),
-            bad[i].words);
+    const char *const *its = *state, *change = its[1];
+    Weights weights = open_weights("llama1");
+    Tensor *tensor = named(&weights, its[0]);
+    if (strcmp(change, "drop") == 0) *tensor = weights.tensors[--weights.count];
+    else if (strcmp(change, "rename") == 0) tensor->name = "lm_haed.weight";
+    else if (strcmp(change, "shape") == 0) tensor->shape[0] /= 2;
+    else if (strcmp(change, "rank") == 0) {
+        tensor->rank = 2;
+        tensor->shape[1] = 1;
+    } else if (strcmp(change, "dtype") == 0) tensor->dtype = I32;
+    else if (strcmp(change, "double") == 0) {
+        tensor->dtype = F64;
+        tensor->data = doubles;
+    } else {
+        assert_string_equal(change, "add");
+        weights.tensors[weights.count] = *tensor;
+        weights.tensors[weights.count++].name = "model.layers.0.self_attn.q_proj.bias";
     }
-    write_config(AT("%s/more", folder), "llama1", "\"num_hidden_layers\": 2",
-                 "\"num_hidden_layers\": 1000");
+    const char *path = save_model("bad_tensors", "llama1", &weights);
+    assert_error(run("--model '%s' --token-ids 1", path), its[2]);
+}
+
+static void missing_and_truncated_weights_get_one_line(void **) {
+    write_config("more", "llama1", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000");
     assert_int_equal(run("--model more --token-ids 1"), 1);
-    assert_one_line("no weights", 1,
-                    "it holds neither model.safetensors nor model.safetensors.index.json");
+    assert_error(1, "it holds neither model.safetensors nor model.safetensors.index.json");
     size_t size;
     char *bytes = file_read(AT("%s/model.safetensors", GOLDEN("llama1")), &size);
-    write_file(AT("%s/more/model.safetensors", folder), bytes, size);
-    assert_one_line("more layers", run("--model more --token-ids 1"),
-                    "8982 tensors are missing: model.layers.2.input_layernorm.weight, ");
-    write_config(AT("%s/more", folder), "llama1", "{", "{");
+    write_bytes("more/model.safetensors", size, bytes);
+    assert_error(run("--model more --token-ids 1"),
+                 "8982 tensors are missing: model.layers.2.input_layernorm.weight, ");
+    write_config("more", "llama1", "{", "{");
     static const size_t cuts[] = {0, 7, 8, 100, 5000, 80000};
     for (size_t i = 0; i < COUNT(cuts); i++) {
-        write_file(AT("%s/more/model.safetensors", folder), bytes, cuts[i]);
-        assert_one_line("truncated", run("--model more --token-ids 1"), "model.safetensors: ");
+        write_bytes("more/model.safetensors", cuts[i], bytes);
+        assert_error(run("--model more --token-ids 1"), "model.safetensors: ");
     }
     free(bytes);
-}
-
-static void copy_shards(const char *to) {
-    static const char *const files[] = {"model-00001-of-00002.safetensors",
-                                        "model-00002-of-00002.safetensors"};
-    for (int i = 0; i < 2; i++) {
-        size_t size;
-        char *bytes = file_read(AT("%s/%s", GOLDEN("llama2_70b"), files[i]), &size);
-        write_file(AT("%s/%s", to, files[i]), bytes, size);
-        free(bytes);
-    }
 }
 
 /* Tensors of no Llama beside a thousand layers cost no more time than beside two. */
@@ -486,7 +296,7 @@ static double time_to_refuse(int layers, size_t strange) {
     Weights weights = open_weights("llama1");
     size_t count = 0, most = strange + weights.count * (size_t)layers;
     Tensor *tensors = xmalloc(most * sizeof *tensors);
-    char (*names)[64] = xmalloc(most * sizeof *names);
+    char(*names)[64] = xmalloc(most * sizeof *names);
     for (size_t i = 0; i < strange; i++, count++) {
         snprintf(names[count], sizeof *names, "strange.%zu", i);
         tensors[count] =
@@ -504,7 +314,7 @@ static double time_to_refuse(int layers, size_t strange) {
             count++;
         }
     }
-    write_config(AT("%s/strange", folder), "llama1", "\"num_hidden_layers\": 2",
+    write_config("strange", "llama1", "\"num_hidden_layers\": 2",
                  AT("\"num_hidden_layers\": %d", layers));
     safetensors_save(AT("%s/strange/model.safetensors", folder), count, tensors, 0, NULL);
     safetensors_close(&weights.file);
@@ -513,15 +323,14 @@ static double time_to_refuse(int layers, size_t strange) {
 
     struct rusage before, after;
     getrusage(RUSAGE_CHILDREN, &before);
-    assert_one_line("strange", run("--model strange --token-ids 1"),
-                    AT("%zu tensors of no Llama: strange.", strange));
+    assert_error(run("--model strange --token-ids 1"),
+                 AT("%zu tensors of no Llama: strange.", strange));
     getrusage(RUSAGE_CHILDREN, &after);
     return (double)(after.ru_utime.tv_sec - before.ru_utime.tv_sec) +
            1e-6 * (double)(after.ru_utime.tv_usec - before.ru_utime.tv_usec);
 }
 
-static void many_tensors_take_linear_time(void **state) {
-    (void)state;
+static void many_tensors_take_linear_time(void **) {
     enum { STRANGE = 100000, LAYERS = 1000 };
     double few = 0, many = 1e9;
     for (int i = 0; i < 5 && many > 1.3 * few; i++) { /* again if a try was disturbed */
@@ -534,166 +343,80 @@ static void many_tensors_take_linear_time(void **state) {
         fail_msg("refusing them takes %.2f s beside 1000 layers, %.2f beside 1", many, few);
 }
 
-static void bad_shards_get_one_line(void **state) {
-    (void)state;
-    const char *path = AT("%s/shards", folder);
-    write_config(path, "llama2_70b", "{", "{");
-    copy_shards(path);
-    size_t size;
-    char *good = file_read(AT("%s/model.safetensors.index.json", GOLDEN("llama2_70b")), &size);
-    static const struct {
-        const char *from, *to, *words;
-    } bad[] = {
-        {"model-00001-of-00002", "model-00003-of-00002",
-         "model-00003-of-00002.safetensors: cannot open it"},
-        {"model-00001-of-00002.safetensors", "../../../etc/passwd",
-         "is said to be in \"../../../etc/passwd\", outside of this folder"},
-        {"model-00001-of-00002.safetensors", "/etc/passwd",
-         "\"/etc/passwd\", outside of this folder"},
-        {"model-00001-of-00002.safetensors", "..", "\"..\", outside of this folder"},
-        {"\"model-00001-of-00002.safetensors\"", "17", "no file's name"},
-        {"model-00001-of-00002.safetensors", "config.json", "config.json: "},
-        {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors",
-         "not in the shard that the index names"},
-        {"lm_head.weight", "lm_haed.weight",
-         "not in the shard that the index names: lm_haed.weight"},
-        {"\"lm_head.weight\": \"model-00002-of-00002.safetensors\",", "",
-         "though the index does not say so: lm_head.weight"},
-        {"\"weight_map\"", "\"weight_cap\"", "it has no weight_map"},
-        {"{", "[", "no valid JSON"},
-    };
-    for (size_t i = 0; i < COUNT(bad); i++) {
-        char *found = strstr(good, bad[i].from), *changed = xmalloc(size + 100);
-        if (!found) fail_msg("%s is not in the index", bad[i].from);
-        sprintf(changed, "%.*s%s%s", (int)(found - good), good, bad[i].to,
-                found + strlen(bad[i].from));
-        write_file(AT("%s/model.safetensors.index.json", path), changed, strlen(changed));
-        assert_one_line(bad[i].to, run("--model shards --token-ids 1"), bad[i].words);
-        free(changed);
-    }
-    write_file(AT("%s/model.safetensors.index.json", path), good, size);
-    assert_int_equal(
-        run("--model shards --compare '%s/expected.safetensors'", GOLDEN("llama2_70b")), 0);
-    truncate(AT("%s/model-00002-of-00002.safetensors", path), 9000);
-    assert_one_line("truncated", run("--model shards --token-ids 1"),
-                    "model-00002-of-00002.safetensors: tensor ");
-    assert_one_line("a shard", run("--model shards/model-00001-of-00002.safetensors --token-ids 1"),
-                    "it has weights alone: name the folder");
-    free(good);
+static void make_shards(const char *from, const char *to) {
+    const char *golden = GOLDEN("llama2_70b");
+    write_config("shards", "llama2_70b", "", "");
+    assert_shell("cp '%s'/model-*.safetensors %s/shards", golden, folder);
+    write_replaced("shards/model.safetensors.index.json",
+                   AT("%s/model.safetensors.index.json", golden), from, to);
 }
 
-static void bad_bins_get_one_line(void **state) {
-    (void)state;
-    static const struct {
-        int header[7];
-        const char *words;
-    } bad[] = {
-        {{0, 48, 2, 8, 2, 64, 64}, "dim = 0"},
-        {{-32, 48, 2, 8, 2, 64, 64}, "dim = -32"},
-        {{32, 48, 2, 5, 5, 64, 64}, "5 heads"},
-        {{32, 48, 2, 8, 3, 64, 64}, "8 heads cannot share 3 key/value heads"},
-        {{32, 48, 2, 32, 2, 64, 64}, "heads are 1 wide"},
-        {{32, 48, 2000000000, 8, 2, 64, 64}, "n_layers = 2000000000"},
-        {{1 << 20, 1 << 20, 1 << 20, 8, 2, 1 << 20, 1 << 20}, "n_layers = 1048576"},
-        {{32, 48, 2, 8, 2, -2147483647 - 1, 64}, "vocab_size = -2147483648"},
-        {{32, 48, 2, 8, 2, 64, 64}, "bytes long, but it has"},
-        {{0x616b3432, 1, 64, 172, 5, 8, 4}, "a later format of llama2.c"},
-        {{1 << 22, 1 << 22, 1024, 1024, 1024, 1 << 22, 1 << 22}, "bytes long, but it has"},
-    };
-    size_t size;
-    char *good = file_read(AT("%s/interleaved.bin", folder), &size);
-    for (size_t i = 0; i < COUNT(bad); i++) {
-        memcpy(good, bad[i].header, sizeof bad[i].header);
-        write_file(AT("%s/bad.bin", folder), good, size);
-        assert_one_line(bad[i].words, run("--model bad.bin --token-ids 1"), bad[i].words);
-    }
-    write_file(AT("%s/bad.bin", folder), good, 27);
-    assert_one_line("short", run("--model bad.bin --token-ids 1"),
-                    "27 bytes do not even hold the header of a .bin: truncated");
-    free(good);
+static void an_index_of_shards_is_refused(void **state) {
+    const char *const *its = *state;
+    make_shards(its[0], its[1]);
+    assert_error(run("--model shards --token-ids 1"), its[2]);
 }
 
-static void bad_requests_get_one_line(void **state) {
-    (void)state;
-    const char *golden = GOLDEN("llama3");
-    static const struct {
-        const char *ids, *words;
-    } bad[] = {
-        {"--token-ids 64", "token 64 is not in the vocabulary of 64 (0 to 63)"},
-        {"--token-ids 1,-1", "token -1 is not in the vocabulary"},
-        {"--token-ids 1,,2", "--token-ids: \",2\" is no token"},
-        {"--token-ids ''", "--token-ids: \"\" is no token"},
-        {"--token-ids 1,", "--token-ids: \"\" is no token"},
-        {"--token-ids ' 1'", "--token-ids: \" 1\" is no token"},
-        {"--token-ids 1,+2", "--token-ids: \"+2\" is no token"},
-        {"--token-ids 1,-", "--token-ids: \"-\" is no token"},
-        {"--token-ids 1x", "--token-ids: \"1x\" is no list"},
-        {"--token-ids 99999999999999999999", "is no token"},
-        {"--token-ids 5000000000", "is no token"},
-        {"--compare nowhere.safetensors", "nowhere.safetensors: cannot open it"},
-        {"--token-ids 1 --save /proc/nowhere/x.safetensors", "cannot write"},
-        {"--token-ids "
-         "1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,"
-         "1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5",
-         "a prompt of 65 tokens is longer than this model's context of 64"},
-    };
-    for (size_t i = 0; i < COUNT(bad); i++)
-        if (!strstr(bad[i].ids, "--save"))
-            assert_one_line(bad[i].ids, run("--model '%s' %s", golden, bad[i].ids), bad[i].words);
-        else
-            assert_one_line(bad[i].ids, run("--model '%s' %s >stdout", golden, bad[i].ids),
-                            bad[i].words);
-    static const char *const misuses[] = {"--token-ids 1",
-                                          "--token-ids 1 --data d --model x",
-                                          "--summary llama-3-8b --data d",
-                                          "--model '' --token-ids 1",
-                                          "--model x --token-ids 1 --save ''",
-                                          "--model x --compare ''",
-                                          "--summary ''",
-                                          "--model x --token-ids 1 --token-ids 2",
-                                          "--model x --token-ids 1 --save a --save b"};
-    for (size_t i = 0; i < COUNT(misuses); i++) assert_misuse(run("%s", misuses[i]));
-    assert_misuse(run("--model '%s'", golden));
-    assert_one_line("nowhere", run("--model nowhere --token-ids 1"),
-                    "nowhere: No such file or directory");
-    assert_one_line("a device", run("--model /dev/null --token-ids 1"),
-                    "/dev/null: it is not a regular file");
-    assert_one_line("a folder of nothing", run("--model / --token-ids 1"), "config.json");
+static void shards_are_the_model_or_get_one_line(void **) {
+    make_shards("", "");
+    assert_runs("--model shards --compare '%s/expected.safetensors'", GOLDEN("llama2_70b"));
+    truncate(AT("%s/shards/model-00002-of-00002.safetensors", folder), 9000);
+    assert_error(run("--model shards --token-ids 1"), "model-00002-of-00002.safetensors: tensor ");
+    assert_error(run("--model shards/model-00001-of-00002.safetensors --token-ids 1"),
+                 "it has weights alone: name the folder");
+}
+
+/* A .bin with these numbers in its header. */
+static void a_bin_is_refused(void **state) {
+    const char *const *its = *state;
+    size_t size;
+    char *bytes = file_read(AT("%s/interleaved.bin", folder), &size), *end = (char *)its[0];
+    for (int i = 0; *end; i++) ((int *)bytes)[i] = (int)strtol(end, &end, 10);
+    write_bytes("bad.bin", size, bytes);
+    assert_error(run("--model bad.bin --token-ids 1"), its[1]);
+    free(bytes);
+}
+
+static void a_short_bin_is_refused(void **) {
+    write_bytes("bad.bin", 27, (char[27]){1});
+    assert_error(run("--model bad.bin --token-ids 1"),
+                 "27 bytes do not even hold the header of a .bin: truncated");
+}
+
+static void a_pipe_is_no_file(void **) {
     static const char *const pipes[] = {"config.json", "model.safetensors.index.json",
                                         "model.safetensors"};
     for (size_t i = 0; i < COUNT(pipes); i++) { /* nobody writes to them */
-        write_config(AT("%s/pipe", folder), "llama3", "{", "{");
+        write_config("pipe", "llama3", "{", "{");
         unlink(AT("%s/pipe/%s", folder, pipes[i]));
         assert_int_equal(mkfifo(AT("%s/pipe/%s", folder, pipes[i]), 0666), 0);
-        assert_one_line(pipes[i], run("--model pipe --token-ids 1"),
-                        AT("%s: it is not a regular file", pipes[i]));
+        assert_error(run("--model pipe --token-ids 1"),
+                     AT("%s: it is not a regular file", pipes[i]));
         unlink(AT("%s/pipe/%s", folder, pipes[i]));
     }
 }
 
-static void a_tree_is_of_any_model(void **state) {
-    (void)state;
+static void a_tree_is_of_any_model(void **) {
     const char *const paths[] = {AT("%s/interleaved.bin", folder), GOLDEN("mixed.gguf")};
     for (size_t i = 0; i < COUNT(paths); i++) {
         struct stat status;
         assert_int_equal(stat(paths[i], &status), 0);
-        assert_int_equal(run("--summary '%s'", paths[i]), 0);
+        assert_runs("--summary '%s'", paths[i]);
         assert_said("LlamaForCausalLM(\n  (model): LlamaModel(\n");
         assert_said(AT("\nThis file has %lld bytes.\n", (long long)status.st_size));
     }
-    assert_int_equal(run("--summary '%s'", GOLDEN("llama2_70b")), 0);
+    assert_runs("--summary '%s'", GOLDEN("llama2_70b"));
     assert_null(strstr(said, "This file has"));
-    assert_one_line("no model", run("--summary '%s/config.json'", GOLDEN("llama2_70b")),
-                    "this is no .bin of llama2.c: name one, a .gguf or a model's folder");
-    assert_int_equal(system(AT("head -c 4000 /dev/zero >%s/hollow.gguf", folder)),
-                     0); /* a download that never came */
-    assert_one_line("no GGUF file", run("--summary '%s/hollow.gguf'", folder),
-                    "hollow.gguf: it does not begin with GGUF");
+    assert_error(run("--summary '%s/config.json'", GOLDEN("llama2_70b")),
+                 "this is no .bin of llama2.c: name one, a .gguf or a model's folder");
+    assert_shell("head -c 4000 /dev/zero >%s/hollow.gguf", folder); /* a download that never came */
+    assert_error(run("--summary '%s/hollow.gguf'", folder),
+                 "hollow.gguf: it does not begin with GGUF");
 }
 
 /* The tests' folder, and a golden model in llama2.c's layout in it. */
 static int make_folder_with_bin(void **state) {
-    if (make_folder(state)) return -1;
+    if (make_folder(state) || setenv("LLAMA3", GOLDEN("llama3"), 1)) return -1;
     Model model = model_open(GOLDEN("llama2_70b"));
     write_bin(AT("%s/interleaved.bin", folder), &model);
     model_close(&model);
@@ -704,18 +427,23 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cache_that_no_machine_holds_is_refused),
         cmocka_unit_test(a_bin_that_shrinks_is_named),
-        cmocka_unit_test(bad_configurations_get_one_line),
+        cmocka_unit_test(what_is_no_model_gets_one_line),
         cmocka_unit_test(good_configurations_are_read),
         cmocka_unit_test(a_mistral_is_a_llama_up_to_its_window),
         cmocka_unit_test(other_files_of_weights_are_told_apart),
         cmocka_unit_test(folders_around_a_model_are_named),
         cmocka_unit_test(tensors_of_other_names_get_one_line),
-        cmocka_unit_test(bad_tensors_get_one_line),
+        cmocka_unit_test(missing_and_truncated_weights_get_one_line),
         cmocka_unit_test(many_tensors_take_linear_time),
-        cmocka_unit_test(bad_shards_get_one_line),
-        cmocka_unit_test(bad_bins_get_one_line),
-        cmocka_unit_test(bad_requests_get_one_line),
+        cmocka_unit_test(shards_are_the_model_or_get_one_line),
+        cmocka_unit_test(a_short_bin_is_refused),
+        cmocka_unit_test(a_pipe_is_no_file),
         cmocka_unit_test(a_tree_is_of_any_model),
     };
-    return cmocka_run_group_tests_name("model", tests, make_folder_with_bin, remove_folder) != 0;
+    static const Check checks[] = {
+        CHECK(a_configuration_is_refused), CHECK(an_index_of_shards_is_refused),
+        CHECK(a_tensor_is_refused),        CHECK(a_bin_is_refused),
+        CHECK(a_request_is_refused),       CHECK(a_misuse_is_refused)};
+    return run_with_cases("formats/model", COUNT(tests), tests, COUNT(checks), checks,
+                          make_folder_with_bin, remove_folder);
 }

@@ -3,8 +3,6 @@
 #include "common/options.h"
 #include "tests/refused.h"
 
-#include <stdlib.h>
-
 static const char *tokens, *stops[OPTION_TIMES], *quiet, *hidden;
 static const Option options[] = {
     {"max-tokens|tokens|n-predict", "N", "write so many tokens", &tokens},
@@ -27,8 +25,7 @@ static int parse(const char *const words[]) {
 
 #define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL})
 
-static void every_spelling_is_the_option(void **state) {
-    (void)state;
+static void every_spelling_is_the_option(void **) {
     static const char *const spellings[] = {"--max-tokens", "--tokens", "--n-predict"};
     for (int i = 0; i < 3; i++) {
         assert_int_equal(PARSE(spellings[i], "5"), 3);
@@ -42,34 +39,20 @@ static void every_spelling_is_the_option(void **state) {
     assert_string_equal(stops[1], "b");
 }
 
+static const char *const *child_words;
+static void parse_in_child(void) { parse(child_words); }
+
 /* What a program that ends with this status writes to stdout or stderr. */
 static const char *said_by(const char *const words[], int stream, int expected_status) {
     static char text[2000];
-    int ends[2], status;
-    assert_int_equal(pipe(ends), 0);
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], stream);
-        close(ends[0]);
-        close(ends[1]);
-        parse(words);
-        exit(0);
-    }
-    close(ends[1]);
-    size_t length = 0;
-    for (ssize_t got; (got = read(ends[0], text + length, sizeof text - 1 - length)) > 0;)
-        length += (size_t)got;
-    text[length] = '\0';
-    close(ends[0]);
-    waitpid(child, &status, 0);
+    child_words = words;
+    int status = run_in_child(parse_in_child, stream, text);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), expected_status);
     return text;
 }
 
-static void help_shows_the_first_spelling(void **state) {
-    (void)state;
+static void help_shows_the_first_spelling(void **) {
     const char *help = said_by((const char *const[]){"--help", NULL}, STDOUT_FILENO, 0);
     assert_non_null(strstr(help, "\n  --max-tokens N          write so many tokens\n"));
     assert_non_null(strstr(help, "\n  --quiet "));
@@ -80,8 +63,7 @@ static void help_shows_the_first_spelling(void **state) {
     assert_null(strchr(help, '|'));
 }
 
-static void messages_name_the_first_spelling(void **state) {
-    (void)state;
+static void messages_name_the_first_spelling(void **) {
     static const struct {
         const char *words[4], *message;
     } cases[] = {

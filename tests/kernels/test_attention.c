@@ -11,8 +11,7 @@ enum { T = 5, S = 9, D = 6 };
 
 static float q[T][D], k[S][D], v[S][D], scores[T][S], out[T][D], again[T][D];
 
-static int fill(void **state) {
-    (void)state;
+static int fill(void **) {
     Random random = {5};
     random_fill(&random, T * D, (float *)q);
     random_fill(&random, S * D, (float *)k);
@@ -21,8 +20,7 @@ static int fill(void **state) {
     return 0;
 }
 
-static void scores_hold_the_weights(void **state) {
-    (void)state;
+static void scores_hold_the_weights(void **) {
     for (int t = 0; t < T; t++) {
         double sum = 0;
         for (int s = 0; s < S; s++) {
@@ -35,8 +33,7 @@ static void scores_hold_the_weights(void **state) {
     assert_memory_equal(again, out, sizeof out);
 }
 
-static void the_future_changes_nothing(void **state) {
-    (void)state;
+static void the_future_changes_nothing(void **) {
     for (int last = S - 1; last > S - T; last--) { /* each query but the last must not notice */
         for (int i = 0; i < D; i++) {
             k[last][i] = 1e30f;
@@ -48,8 +45,7 @@ static void the_future_changes_nothing(void **state) {
     }
 }
 
-static void the_past_has_no_order(void **state) {
-    (void)state;
+static void the_past_has_no_order(void **) {
     float reversed_k[S][D], reversed_v[S][D]; /* the keys that all queries see */
     for (int s = 0; s < S; s++) {
         int from = s <= S - T ? S - T - s : s;
@@ -63,8 +59,7 @@ static void the_past_has_no_order(void **state) {
             assert_near(again[t][i], out[t][i], 1e-6);
 }
 
-static void softmax_works_in_place(void **state) {
-    (void)state;
+static void softmax_works_in_place(void **) {
     float x[2][3] = {{0, 1, 2}, {3, 3, -INFINITY}}, elsewhere[2][3];
     softmax(2, 3, elsewhere, x);
     softmax(2, 3, x, x);
@@ -75,8 +70,7 @@ static void softmax_works_in_place(void **state) {
 static void more_queries_than_keys(void) { attention(3, 2, D, out, q, k, v, (float(*)[2])scores); }
 static void no_queries(void) { attention(0, S, D, out, q, k, v, scores); }
 
-static void what_cannot_be_is_refused(void **state) {
-    (void)state;
+static void what_cannot_be_is_refused(void **) {
     assert_refused(more_queries_than_keys, "3 queries cannot be the last of 2 positions");
     assert_refused(no_queries, "0 queries ");
 }

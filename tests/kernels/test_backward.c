@@ -16,12 +16,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void every_gradient_is_autograd_s(void **state) {
     const TrainingKernels *kernels = *state;
@@ -358,13 +352,11 @@ static void spoil(const char *to, const char *name) {
     safetensors_close(&file);
 }
 
-static void the_first_that_differs_is_named(void **state) {
-    (void)state;
+static void the_first_that_differs_is_named(void **) {
     const char *model = ROOT "/tests/golden/models/llama31";
-    assert_int_equal(run("'%s/16_backward' --model '%s' --compare "
-                         "'%s/tests/golden/gradients/llama31.safetensors'",
-                         BUILD, model, ROOT),
-                     0);
+    assert_runs("'%s/16_backward' --model '%s' --compare "
+                "'%s/tests/golden/gradients/llama31.safetensors'",
+                BUILD, model, ROOT);
     assert_non_null(strstr(said, "Nothing differs."));
     spoil(AT("%s/spoiled.safetensors", folder), "model.layers.0.mlp.up_proj.weight");
     assert_int_equal(
@@ -374,14 +366,12 @@ static void the_first_that_differs_is_named(void **state) {
 
 /* In llama2.c's files the rows of queries and keys have another order, and so have their gradients.
  */
-static void a_file_in_another_order_is_compared_too(void **state) {
-    (void)state;
+static void a_file_in_another_order_is_compared_too(void **) {
     const char *golden = ROOT "/tests/golden/gradients/llama2_70b.safetensors";
     Model model = model_open(ROOT "/tests/golden/models/llama2_70b");
     write_bin(AT("%s/interleaved.bin", folder), &model);
     model_close(&model);
-    assert_int_equal(run("'%s/16_backward' --model interleaved.bin --compare '%s'", BUILD, golden),
-                     0);
+    assert_runs("'%s/16_backward' --model interleaved.bin --compare '%s'", BUILD, golden);
     assert_non_null(strstr(said, "Nothing differs."));
 }
 
@@ -416,8 +406,7 @@ static void break_two(Tensor *tensor) {
 }
 
 /* What is not in the file is said, and is no mistake; what is no gradient of this model is one. */
-static void a_file_of_others_is_named(void **state) {
-    (void)state;
+static void a_file_of_others_is_named(void **) {
     static const Changed cases[] = {
         {"ids", rename_it, 1,
          "it has no ids, the tokens that its gradients are of, as [texts, tokens]"},
@@ -468,19 +457,16 @@ static void a_file_of_others_is_named(void **state) {
     for (size_t i = 0; i < sizeof no_ulps / sizeof *no_ulps; i++) {
         safetensors_save(AT("%s/ulps.safetensors", folder), 3, few, 1,
                          &(Metadata){"ulps/loss", no_ulps[i]});
-        assert_int_equal(run("%s ulps.safetensors", command), 1);
-        assert_one_clear_line();
-        assert_said(AT("the file's ulps/loss is \"%s\": it must be a number", no_ulps[i]));
+        assert_error(run("%s ulps.safetensors", command),
+                     AT("the file's ulps/loss is \"%s\": it must be a number", no_ulps[i]));
     }
     safetensors_save(AT("%s/few.safetensors", folder), 2, few, 0, NULL);
-    assert_int_equal(run("%s few.safetensors", command), 1);
-    assert_one_clear_line();
-    assert_said("few.safetensors: it has no gradient that this model has");
+    assert_error(run("%s few.safetensors", command),
+                 "few.safetensors: it has no gradient that this model has");
     break_two(&few[0]);
     safetensors_save(AT("%s/few.safetensors", folder), 3, few, 0, NULL);
-    assert_int_equal(run("%s few.safetensors", command), 1);
-    assert_one_clear_line();
-    assert_said("token 2147483647 is not in the vocabulary of 64");
+    assert_error(run("%s few.safetensors", command),
+                 "token 2147483647 is not in the vocabulary of 64");
     free((void *)few[2].data);
     free(tensors);
     safetensors_close(&file);

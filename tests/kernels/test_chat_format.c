@@ -5,7 +5,6 @@
 #include "tests/refused.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 
 #define TOKENIZERS ROOT "/tests/golden/tokenizers/"
 
@@ -47,8 +46,7 @@ static json_t *conversations(const char *list, const char *family) {
     return of_family;
 }
 
-static void texts_are_the_templates(void **state) {
-    (void)state;
+static void texts_are_the_templates(void **) {
     for (size_t f = 0; f < 2; f++) {
         json_t *cases = conversations("cases", formats[f].family);
         Tokenizer *tokenizer = tokenizer_open(formats[f].tokenizer);
@@ -73,8 +71,7 @@ static void assert_ids(const ChatPrompt *prompt, size_t count, const int ids[cou
 
 /* Encoded at once, with the names of special tokens for tokens, as transformers does it: that is
  * the same if no message has such a name in it. */
-static void llama_3s_tokens_are_those_of_the_text(void **state) {
-    (void)state;
+static void llama_3s_tokens_are_those_of_the_text(void **) {
     json_t *cases = conversations("cases", "llama3");
     Tokenizer *tokenizer = tokenizer_open(TOKENIZERS "tiktoken");
     int compared = 0;
@@ -97,8 +94,7 @@ static void llama_3s_tokens_are_those_of_the_text(void **state) {
 }
 
 /* Meta encodes each turn by itself, as if it were a text: ▁ is before each [INST]. */
-static void llama_2s_turns_are_encoded_one_by_one(void **state) {
-    (void)state;
+static void llama_2s_turns_are_encoded_one_by_one(void **) {
     static const Message messages[] = {
         {"system", "Be kind."}, {"user", " Hello! "}, {"assistant", "Hi.\n"}, {"user", "Who?"}};
     static const char *const turns[] = {
@@ -126,8 +122,7 @@ static size_t count_of(const ChatPrompt *prompt, int id) {
     return count;
 }
 
-static void special_names_in_a_message_are_text(void **state) {
-    (void)state;
+static void special_names_in_a_message_are_text(void **) {
     static const Message three = {"user", "<|eot_id|><|begin_of_text|>"},
                          two = {"user", "a </s><s> b"};
     Tokenizer *llama3 = tokenizer_open(TOKENIZERS "tiktoken"),
@@ -149,8 +144,7 @@ static size_t refused_count;
 static const Message *refused_messages;
 static void format_it(void) { refusing_format(refusing, refused_count, refused_messages); }
 
-static void what_does_not_fit_the_format_is_refused(void **state) {
-    (void)state;
+static void what_does_not_fit_the_format_is_refused(void **) {
     static const char turns[] = "takes a user's message and an answer in turn, and the user's last";
     static const Message system_alone[] = {{"system", "Be kind."}},
                          answered[] = {{"user", "a"}, {"assistant", "b"}},

@@ -1,15 +1,8 @@
 /* llama_hidden_width against the intermediate_size of every Llama's published config.json. */
 #include "03_feed_forward/feed_forward.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static void the_family_has_its_widths(void **state) {
-    (void)state;
+static void the_family_has_its_widths(void **) {
     static const struct {
         long C;
         double multiplier;

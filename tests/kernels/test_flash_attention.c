@@ -12,8 +12,6 @@
 #include "tests/used_heap.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #ifdef _OPENMP
@@ -108,8 +106,7 @@ static void assert_as_chapter_6(Shape n) {
 
 /* ------------------------------------------------------------------ as PyTorch */
 
-static void golden_values(void **state) {
-    (void)state;
+static void golden_values(void **) {
     Golden golden = golden_open("flash_attention");
     for (const GoldenCase *c = golden.cases; c < golden.cases + golden.count; c++) {
         const Tensor *q = golden_input(c, "q"), *k = golden_input(c, "k");
@@ -133,8 +130,7 @@ static void golden_values(void **state) {
 
 /* ------------------------------------------------------------------ as chapter 6 */
 
-static void every_length_around_the_tiles(void **state) {
-    (void)state;
+static void every_length_around_the_tiles(void **) {
     for (int S = 1; S <= 70; S++) {
         assert_as_chapter_6((Shape){S, S, 2, 1, 3});
         assert_as_chapter_6((Shape){1, S, 6, 2, 5});
@@ -142,8 +138,7 @@ static void every_length_around_the_tiles(void **state) {
     }
 }
 
-static void every_width_around_the_vectors(void **state) {
-    (void)state;
+static void every_width_around_the_vectors(void **) {
     for (int D = 1; D <= 70; D++) {
         assert_as_chapter_6((Shape){20, 20, 2, 1, D});
         assert_as_chapter_6((Shape){1, 40, 2, 2, D});
@@ -152,8 +147,7 @@ static void every_width_around_the_vectors(void **state) {
     assert_as_chapter_6((Shape){40, 40, 2, 1, 256});
 }
 
-static void every_grouping(void **state) {
-    (void)state;
+static void every_grouping(void **) {
     for (int KV = 1; KV <= 5; KV++)
         for (int group = 1; group <= 18; group++) {
             assert_as_chapter_6((Shape){1, 37, KV * group, KV, 4});
@@ -161,8 +155,7 @@ static void every_grouping(void **state) {
         }
 }
 
-static void a_long_text(void **state) {
-    (void)state;
+static void a_long_text(void **) {
     for (int T = 255; T <= 257; T++)
         assert_as_chapter_6((Shape){T, T, 1, 1, 3}); /* 256 queries are a team */
     assert_as_chapter_6((Shape){300, 300, 4, 2, 16});
@@ -174,8 +167,7 @@ static void a_long_text(void **state) {
 
 /* Wherever a query lies, its maximum starts below its scores: here they are near -1e4, and whole
  * numbers / 32. */
-static void far_below_zero(void **state) {
-    (void)state;
+static void far_below_zero(void **) {
     Shape n = {40, 40, 2, 1, 4};
     Inputs in = inputs_of(n);
     for (int i = 0; i < n.T * n.H * n.D; i++)
@@ -187,8 +179,7 @@ static void far_below_zero(void **state) {
 }
 
 /* One key's score is so far above all others that no other maximum would do, wherever it stands. */
-static void one_key_takes_all(void **state) {
-    (void)state;
+static void one_key_takes_all(void **) {
     enum { S = 40 };
     float q = 1, v[S], out;
     for (int s = 0; s < S; s++) v[s] = (float)s;
@@ -228,8 +219,7 @@ static void each_query_takes_another_key(int T, int S, int H, int KV) {
     free(out);
 }
 
-static void each_query_has_its_own_maximum(void **state) {
-    (void)state;
+static void each_query_has_its_own_maximum(void **) {
     each_query_takes_another_key(1, 50, 5, 1);
     each_query_takes_another_key(1, 300, 4, 2);
     each_query_takes_another_key(3, 300, 8, 2);
@@ -239,8 +229,7 @@ static void each_query_has_its_own_maximum(void **state) {
 
 /* Each head's scores are larger than those of the head before it, by so much that another's maximum
  * would not do. All are whole numbers / 2. */
-static void heads_of_other_sizes(void **state) {
-    (void)state;
+static void heads_of_other_sizes(void **) {
     Shape n = {1, 1000, 8, 1, 4};
     Inputs in = inputs_of(n);
     for (int i = 0; i < n.T * n.H * n.D; i++)
@@ -250,8 +239,7 @@ static void heads_of_other_sizes(void **state) {
     inputs_free(in);
 }
 
-static void on_a_used_heap(void **state) {
-    (void)state;
+static void on_a_used_heap(void **) {
     const Shape shapes[] = {{1, 40, 2, 2, 20}, {40, 40, 2, 2, 20}};
     for (int i = 0; i < 2; i++) {
         void *last = soil_the_heap();
@@ -264,8 +252,7 @@ static void on_a_used_heap(void **state) {
 
 /* Of two keys the first has the score 0 and the value 0, the second x and 1: the output is e^x / (1
  * + e^x). Its error is that of e^x, and three roundings. */
-static void a_weight_is_exact(void **state) {
-    (void)state;
+static void a_weight_is_exact(void **) {
     double worst = 0;
     for (int i = 0; i <= 87 * 256; i++) {
         float q = 1, x = -(float)i / 256, k[2] = {0, x}, v[2] = {0, 1}, out;
@@ -297,8 +284,7 @@ static void runs_agree(Shape n) {
     free(first);
 }
 
-static void runs_agree_to_the_bit(void **state) {
-    (void)state;
+static void runs_agree_to_the_bit(void **) {
     runs_agree(prefill);
     runs_agree(decode);
 }
@@ -325,8 +311,7 @@ static void threads_agree(Shape n) {
 #endif
 }
 
-static void threads_agree_to_the_bit(void **state) {
-    (void)state;
+static void threads_agree_to_the_bit(void **) {
     threads_agree(prefill);
     threads_agree(decode);
 }
@@ -367,8 +352,7 @@ enum { LONG_TEXT = 2048 };
 enum { LONG_TEXT = 4096 };
 #endif
 
-static void the_memory_does_not_grow(void **state) {
-    (void)state;
+static void the_memory_does_not_grow(void **) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     skip(); /* a sanitizer's own memory would be counted */
 #endif
@@ -395,8 +379,7 @@ static void no_groups(void) { refused((Shape){2, 2, 4, 0, 4}); }
 static void more_queries_than_keys(void) { refused((Shape){3, 2, 4, 2, 4}); }
 static void no_queries(void) { refused((Shape){0, 2, 4, 2, 4}); }
 
-static void what_cannot_be_is_refused(void **state) {
-    (void)state;
+static void what_cannot_be_is_refused(void **) {
     assert_refused(uneven_groups, "5 query heads cannot share 2 key/value heads evenly");
     assert_refused(fewer_heads_than_groups, "1 query heads ");
     assert_refused(no_groups, "4 query heads cannot share 0 key/value heads evenly");

@@ -4,14 +4,9 @@
 #include "common/error.h"
 #include "common/timer.h"
 #include "tests/judge/diagnosis.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* Every case passes, and in the median our error is no larger than PyTorch's own. */
 static void ours_pass(void **state) {

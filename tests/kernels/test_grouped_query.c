@@ -8,8 +8,7 @@ enum { T = 6, H = 6, KV = 2, D = 5 };
 
 static float q[T][H][D], k[T][KV][D], v[T][KV][D], out[T][H][D];
 
-static int fill(void **state) {
-    (void)state;
+static int fill(void **) {
     Random random = {6};
     random_fill(&random, T * H * D, (float *)q);
     random_fill(&random, T * KV * D, (float *)k);
@@ -18,8 +17,7 @@ static int fill(void **state) {
     return 0;
 }
 
-static void the_last_positions_are_those_of_the_whole(void **state) {
-    (void)state;
+static void the_last_positions_are_those_of_the_whole(void **) {
     for (int last = 1; last <= T; last++) {
         float some[last][H][D];
         gqa_attention_with_past(last, T, H, KV, D, some, q + T - last, k, v);
@@ -27,8 +25,7 @@ static void the_last_positions_are_those_of_the_whole(void **state) {
     }
 }
 
-static void sharing_is_copying(void **state) {
-    (void)state;
+static void sharing_is_copying(void **) {
     float own_k[T][H][D], own_v[T][H][D], copied[T][H][D];
     for (int t = 0; t < T; t++)
         for (int h = 0; h < H; h++) {
@@ -39,8 +36,7 @@ static void sharing_is_copying(void **state) {
     assert_memory_equal(copied, out, sizeof out);
 }
 
-static void sharing_saves_what_the_llamas_save(void **state) {
-    (void)state;
+static void sharing_saves_what_the_llamas_save(void **) {
     static const struct {
         long L, C, H, KV, D, parameters, bytes; /* of a layer; of a token, in bf16 */
     } known[] = {
@@ -69,8 +65,7 @@ static void no_groups(void) { grouped_query_attention(T, H, 0, D, out, q, (void 
 static void more_queries_than_keys(void) { gqa_attention_with_past(3, 2, H, KV, D, out, q, k, v); }
 static void no_queries(void) { grouped_query_attention(0, H, KV, D, out, q, k, v); }
 
-static void what_cannot_be_is_refused(void **state) {
-    (void)state;
+static void what_cannot_be_is_refused(void **) {
     assert_refused(uneven_groups, "5 query heads cannot share 2 key/value heads evenly");
     assert_refused(fewer_heads_than_groups, "1 query heads ");
     assert_refused(no_groups, "query heads cannot share 0 key/value heads evenly");

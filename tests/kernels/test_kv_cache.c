@@ -15,8 +15,7 @@ static float q[TEXT][H][D], k[TEXT][KV][D], v[TEXT][KV][D], whole[TEXT][H][D];
 static float (*cache_k)[KV][D],
     (*cache_v)[KV][D]; /* shared with the child processes: what they write is seen */
 
-static int fill(void **state) {
-    (void)state;
+static int fill(void **) {
     Random random = {7};
     random_fill(&random, TEXT * H * D, (float *)q);
     random_fill(&random, TEXT * KV * D, (float *)k);
@@ -30,10 +29,7 @@ static int fill(void **state) {
     return 0;
 }
 
-static int release(void **state) {
-    (void)state;
-    return munmap(cache_k, 2 * CAPACITY * sizeof *cache_k);
-}
+static int release(void **) { return munmap(cache_k, 2 * CAPACITY * sizeof *cache_k); }
 
 /* After each step, its outputs are those of the whole text, to the bit: the same sums in the same
  * order. */
@@ -54,28 +50,17 @@ static void attend_in_steps(int count, const int steps[count]) {
     assert_int_equal(length, TEXT);
 }
 
-static void token_by_token(void **state) {
-    (void)state;
+static void token_by_token(void **) {
     attend_in_steps(TEXT, (const int[]){1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
 }
 
-static void prefill_and_decode(void **state) {
-    (void)state;
-    attend_in_steps(6, (const int[]){8, 1, 1, 1, 1, 1});
-}
+static void prefill_and_decode(void **) { attend_in_steps(6, (const int[]){8, 1, 1, 1, 1, 1}); }
 
-static void in_chunks(void **state) {
-    (void)state;
-    attend_in_steps(4, (const int[]){5, 5, 2, 1});
-}
+static void in_chunks(void **) { attend_in_steps(4, (const int[]){5, 5, 2, 1}); }
 
-static void all_at_once(void **state) {
-    (void)state;
-    attend_in_steps(1, (const int[]){TEXT});
-}
+static void all_at_once(void **) { attend_in_steps(1, (const int[]){TEXT}); }
 
-static void what_fits_is_appended(void **state) {
-    (void)state;
+static void what_fits_is_appended(void **) {
     assert_int_equal(kv_cache_append(CAPACITY, KV, D, cache_k, cache_v, 0, TEXT, k, v), TEXT);
     assert_int_equal(kv_cache_append(CAPACITY, KV, D, cache_k, cache_v, TEXT, 3, k, v), CAPACITY);
     assert_memory_equal(cache_k[TEXT], k, 3 * sizeof *k);
@@ -98,8 +83,7 @@ static void attend_past_the_end(void) {
     cached_attention(CAPACITY, CAPACITY, 1, H, KV, D, whole, cache_k, cache_v, q, k, v);
 }
 
-static void what_does_not_fit_is_refused(void **state) {
-    (void)state;
+static void what_does_not_fit_is_refused(void **) {
     const struct {
         void (*action)(void);
         const char *words;

@@ -7,11 +7,6 @@
 #include "tests/near.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* ------------------------------------------------------------------ the kernels */
 
@@ -36,8 +31,7 @@ static void step_of(Arrays *a, int from, int to) {
           0.01f, 0.9f, 0.95f, 1e-5f, 0.1f);
 }
 
-static void adamw_may_be_given_pieces(void **state) {
-    (void)state;
+static void adamw_may_be_given_pieces(void **) {
     Arrays whole = random_arrays(), pieces = whole;
     step_of(&whole, 0, N);
     for (int from = 0, size = 1; from < N; from += size, size += 13)
@@ -45,8 +39,7 @@ static void adamw_may_be_given_pieces(void **state) {
     assert_memory_equal(&whole, &pieces, sizeof whole);
 }
 
-static void adamw_is_as_long_whatever_the_gradient(void **state) {
-    (void)state;
+static void adamw_is_as_long_whatever_the_gradient(void **) {
     for (float g = 1e-6f; g < 1e6f; g *= 10) {
         float weight = 0, m = 0, v = 0;
         adamw(1, &weight, &m, &v, &g, 1, 0.01f, 0.9f, 0.95f, 1e-12f, 0);
@@ -67,8 +60,7 @@ static void step_of_muon(int rows, int columns, float step[rows][columns],
 /* Directions that are a hundred times as long as others, too. Rows or columns, whichever are fewer,
  * have lengths between the least and the greatest singular value; of a tall matrix, times the root
  * of how tall it is. */
-static void muon_makes_all_directions_alike(void **state) {
-    (void)state;
+static void muon_makes_all_directions_alike(void **) {
     static const int shapes[][2] = {{6, 20}, {20, 6}, {8, 8}, {1, 9}, {9, 1}, {1, 1}, {30, 29}};
     Random random = {.state = 5};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
@@ -92,8 +84,7 @@ static void muon_makes_all_directions_alike(void **state) {
     }
 }
 
-static void muon_hides_no_number_that_is_none(void **state) {
-    (void)state;
+static void muon_hides_no_number_that_is_none(void **) {
     for (int n = 0; n < 2; n++) {
         float gradient[3][5] = {{1, 2}, {0, 3}}, step[3][5];
         gradient[1][1] = n ? INFINITY : NAN;
@@ -103,8 +94,7 @@ static void muon_hides_no_number_that_is_none(void **state) {
     }
 }
 
-static void without_a_gradient_muon_stands_still(void **state) {
-    (void)state;
+static void without_a_gradient_muon_stands_still(void **) {
     const float gradient[4][3] = {0};
     float step[4][3], weight[4][3] = {{1, 2, 3}}, m[4][3] = {0};
     step_of_muon(4, 3, step, gradient);
@@ -114,8 +104,7 @@ static void without_a_gradient_muon_stands_still(void **state) {
     assert_true(weight[0][0] == 0.75f && weight[0][1] == 1.5f && weight[3][2] == 0);
 }
 
-static void a_gradient_that_is_no_number_is_not_hidden(void **state) {
-    (void)state;
+static void a_gradient_that_is_no_number_is_not_hidden(void **) {
     float one[] = {1, NAN}, other[] = {2}, far[] = {INFINITY, 1};
     assert_true(isnan(clip_gradient(2, (size_t[]){2, 1}, (float *[]){one, other}, 1)));
     assert_true(isnan(one[0]) && isnan(other[0]));
@@ -123,8 +112,7 @@ static void a_gradient_that_is_no_number_is_not_hidden(void **state) {
     assert_true(isnan(far[0]) && far[1] == 0);
 }
 
-static void what_is_small_enough_keeps_its_bits(void **state) {
-    (void)state;
+static void what_is_small_enough_keeps_its_bits(void **) {
     Arrays a = random_arrays(), before = a;
     double norm = clip_gradient(1, (size_t[]){N}, (float *[]){a.gradient}, 40);
     assert_true(norm > 25 && norm < 39);
@@ -135,8 +123,7 @@ static void what_is_small_enough_keeps_its_bits(void **state) {
     assert_near(gradient_norm(N, a.gradient), 1, 2e-7);
 }
 
-static void the_rate_never_rises_after_the_peak(void **state) {
-    (void)state;
+static void the_rate_never_rises_after_the_peak(void **) {
     for (int warmup = 0; warmup <= 60; warmup += 20) {
         float before = learning_rate(warmup ? warmup : 1, warmup, 60, 2, 0.5f);
         for (int step = warmup + 1; step <= 100; step++) {
@@ -148,8 +135,7 @@ static void the_rate_never_rises_after_the_peak(void **state) {
     }
 }
 
-static void matrices_decay_and_those_of_layers_suit_muon(void **state) {
-    (void)state;
+static void matrices_decay_and_those_of_layers_suit_muon(void **) {
     TinyTrainer l = tiny_trainer_new(1);
     int count = 0, for_muon = 0;
     for (int t = 0; t < l.weights.tensor_count; t++) {
@@ -163,8 +149,7 @@ static void matrices_decay_and_those_of_layers_suit_muon(void **state) {
     tiny_trainer_free(&l);
 }
 
-static void no_target_no_share(void **state) {
-    (void)state;
+static void no_target_no_share(void **) {
     const int targets[2][2] = {{-1, -100}, {-1, -1}};
     float shares[2] = {1, 1};
     microbatch_weights(2, 2, shares, targets);
@@ -175,8 +160,7 @@ static void no_target_no_share(void **state) {
 
 /* The gradients of two parts with as many targets as they have, by their shares, are those of the
  * whole batch. */
-static void parts_are_the_whole(void **state) {
-    (void)state;
+static void parts_are_the_whole(void **) {
     TinyTrainer l = tiny_trainer_new(2);
     const Parameters *w = &l.weights;
     Parameters parts = parameters_new(&w->config);
@@ -208,8 +192,7 @@ static void parts_are_the_whole(void **state) {
 
 /* ------------------------------------------------------------------ a small Llama */
 
-static void it_learns_the_same_each_time(void **state) {
-    (void)state;
+static void it_learns_the_same_each_time(void **) {
     TinyTrainer one = tiny_trainer_new(3), other = tiny_trainer_new(3);
     Hyperparameters s = llama_settings(40);
     double before = tiny_trainer_loss(&one, 20);
@@ -224,8 +207,7 @@ static void it_learns_the_same_each_time(void **state) {
 }
 
 /* What the lesson says of the answers after its 60 steps, over many texts. */
-static void it_prefers_who_is_named_and_not_who_has_it(void **state) {
-    (void)state;
+static void it_prefers_who_is_named_and_not_who_has_it(void **) {
     enum { TEXTS = 400 };
     TinyTrainer l = tiny_trainer_new(1);
     Hyperparameters s = llama_settings(60);
@@ -247,8 +229,7 @@ static void it_prefers_who_is_named_and_not_who_has_it(void **state) {
     tiny_trainer_free(&l);
 }
 
-static void every_text_can_be_answered(void **state) {
-    (void)state;
+static void every_text_can_be_answered(void **) {
     Random random = {.state = 4};
     for (int n = 0; n < 200; n++) {
         int ids[TEXT], targets[TEXT];

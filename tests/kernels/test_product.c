@@ -9,8 +9,6 @@
 #include "tests/training_tables.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static float *random_numbers(size_t count) {
     static Random random = {.state = 16};
@@ -21,21 +19,18 @@ static float *random_numbers(size_t count) {
 
 /* As if a reader had written them: PyTorch's cases, random shapes beside the chapters' own, guarded
  * arrays. */
-static void the_workbench_says_right(void **state) {
-    (void)state;
+static void the_workbench_says_right(void **) {
     static const char names[] =
         "-Dfast_linear=linear -Dfast_linear_backward=linear_backward -Dfast_rms_norm=rms_norm "
         "-Dfast_swiglu=swiglu -Dfast_swiglu_backward=swiglu_backward "
         "-Dfast_flash_attention_lse=flash_attention_lse "
         "-Dfast_flash_attention_backward=flash_attention_backward "
         "-Dfast_cross_entropy=cross_entropy -Dfast_cross_entropy_backward=cross_entropy_backward";
-    assert_int_equal(
-        run("cd '%s/chapters' && sh '%s/compile.sh' %s/fast.c.so -O1 %s "
-            "17*/fast_training_kernels.c "
-            "17*/fast_attention.c 17*/product.c 12*/elementwise.c 12*/projection.c 12*/pairs.c "
-            "12*/flash_attention.c && cd %s && '%s/verify' --library fast.c.so",
-            ROOT, BUILD, folder, names, folder, BUILD),
-        0);
+    assert_runs("cd '%s/chapters' && sh '%s/compile.sh' %s/fast.c.so -O1 %s "
+                "17*/fast_training_kernels.c "
+                "17*/fast_attention.c 17*/product.c 12*/elementwise.c 12*/projection.c 12*/pairs.c "
+                "12*/flash_attention.c && cd %s && '%s/verify' --library fast.c.so",
+                ROOT, BUILD, folder, names, folder, BUILD);
     assert_said("9 of 9 kernels pass\n");
 }
 
@@ -88,8 +83,7 @@ static void each_way_the_factors_lie(int M, int N, int K, bool rounds) {
     free(c);
 }
 
-static void products_of_all_sizes(void **state) {
-    (void)state;
+static void products_of_all_sizes(void **) {
     const int sizes[][3] = {{1, 1, 1},     {2, 3, 5},       {12, 32, 64},
                             {13, 33, 65},  {17, 100, 257},  {40, 31, 600},
                             {530, 70, 40}, {1030, 33, 300}, {33, 65, 2101}};

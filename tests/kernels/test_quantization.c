@@ -12,12 +12,6 @@
 #include "tests/refused.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { N = 288 };
 
@@ -28,8 +22,7 @@ static void there_and_back(const QuantType *format, float out[N], const float x[
 }
 
 /* A step is d; the end that has one level fewer is wrong by up to a whole one. */
-static void what_is_read_back_is_within_a_step(void **state) {
-    (void)state;
+static void what_is_read_back_is_within_a_step(void **) {
     static const struct {
         const char *name;
         float steps; /* between the largest magnitude, or the minimum, and the other end */
@@ -50,8 +43,7 @@ static void what_is_read_back_is_within_a_step(void **state) {
 
 /* Between -3e38 and 3e38 there is more than a float32 can tell. What cannot be read back is not
  * taken for a number. */
-static void too_wide_a_block_is_no_number(void **state) {
-    (void)state;
+static void too_wide_a_block_is_no_number(void **) {
     float x[N] = {[3] = -3e38f, [9] = 3e38f}, back[N];
     for (int f = 0; f < 2; f++) {
         there_and_back(format_named(f ? "Q5_1" : "Q4_1"), back, x);
@@ -60,8 +52,7 @@ static void too_wide_a_block_is_no_number(void **state) {
 }
 
 /* A single number is that of its row, wherever its block begins. */
-static void a_number_is_read_from_its_block(void **state) {
-    (void)state;
+static void a_number_is_read_from_its_block(void **) {
     enum { ROWS = 3 };
     for (int f = 0; format_at(f); f++) {
         const QuantType *format = format_at(f);
@@ -79,8 +70,7 @@ static void a_number_is_read_from_its_block(void **state) {
 }
 
 /* Read back and quantized again, the numbers stay: they are levels already. */
-static void levels_stay_levels(void **state) {
-    (void)state;
+static void levels_stay_levels(void **) {
     const QuantType *format = format_named("Q8_0");
     float x[N], once[N], twice[N];
     random_fill(&(Random){7}, N, x);
@@ -90,8 +80,7 @@ static void levels_stay_levels(void **state) {
         assert_true(fabsf(once[i] - twice[i]) <= 1e-3f * fabsf(once[i]));
 }
 
-static void any_address_will_do(void **state) {
-    (void)state;
+static void any_address_will_do(void **) {
     const QuantType *format;
     for (int f = 0; (format = format_at(f)); f++) {
         size_t bytes = (size_t)format->bytes;
@@ -108,8 +97,7 @@ static void any_address_will_do(void **state) {
 }
 
 /* GGMLQuantizationType and GGML_QUANT_SIZES of the Python package gguf: what files say. */
-static void formats_have_the_numbers_of_files(void **state) {
-    (void)state;
+static void formats_have_the_numbers_of_files(void **) {
     static const QuantType files[] = {{.name = "Q4_0", .type = 2, .numbers = 32, .bytes = 18},
                                       {.name = "Q4_1", .type = 3, .numbers = 32, .bytes = 20},
                                       {.name = "Q5_0", .type = 6, .numbers = 32, .bytes = 22},
@@ -154,8 +142,7 @@ static void read_half_a_block(void) {
 static void multiply_half_a_block(void) { dot_q8_0(40, "", ""); }
 static void ask_for_no_format(void) { format_named("Q9_9"); }
 
-static void half_a_block_is_refused(void **state) {
-    (void)state;
+static void half_a_block_is_refused(void **) {
     assert_refused(quantize_half_a_block, "a row of 48 numbers cannot be cut into blocks of 32");
     assert_refused(read_half_a_block, "a row of 192 numbers cannot be cut into blocks of 256");
     assert_refused(multiply_half_a_block, "a row of 40 numbers cannot be cut into blocks of 32");
@@ -163,8 +150,7 @@ static void half_a_block_is_refused(void **state) {
 }
 
 /* Of 64 inputs that hardly differ, what one weight does wrong another makes good. */
-static void feedback_saves_the_sum(void **state) {
-    (void)state;
+static void feedback_saves_the_sum(void **) {
     enum { OUT = 5, IN = 64, T = 20 };
     float w[OUT][IN], nearest[OUT][IN], fed[OUT][IN], x[T][IN], right[T][OUT], got[2][T][OUT];
     Random random = {3};
@@ -193,8 +179,7 @@ static void feedback_saves_the_sum(void **state) {
 }
 
 /* Where no two inputs ever come together, there is nothing to make good: the nearest levels. */
-static void without_company_the_nearest_is_best(void **state) {
-    (void)state;
+static void without_company_the_nearest_is_best(void **) {
     enum { OUT = 4, IN = 64 };
     float w[OUT][IN], fed[OUT][IN], nearest[OUT][IN], x[IN][IN] = {0};
     Random random = {5};
@@ -311,8 +296,7 @@ static bool is_widened(const QuantType *format) {
     return false;
 }
 
-static void products_are_exact_but_for_the_last_sums(void **state) {
-    (void)state;
+static void products_are_exact_but_for_the_last_sums(void **) {
     static const int shapes[][3] = {{1, 1, 1},  {1, 3, 5},    {2, 9, 37}, {5, 8, 12},
                                     {6, 6, 64}, {13, 17, 70}, {40, 2, 33}};
     const QuantType *format;
@@ -328,8 +312,7 @@ static void products_are_exact_but_for_the_last_sums(void **state) {
                  &random); /* more rows than stay in the cache together */
 }
 
-static void threads_change_no_product(void **state) {
-    (void)state;
+static void threads_change_no_product(void **) {
     enum { IN = 512, OUT = 333, MOST = 40 };
     static const int rows[] = {1, 3, MOST};
     static float x[MOST][IN], y[3][MOST * OUT];
@@ -349,8 +332,7 @@ static void threads_change_no_product(void **state) {
 }
 
 /* Wherever it stands, and beside whatever: all outputs of its row show it, and no other row's. */
-static void what_is_no_number_stays_none(void **state) {
-    (void)state;
+static void what_is_no_number_stays_none(void **) {
     enum { ROWS = 12, IN = 256, OUT = 40 };
     static const float strange[] = {NAN, INFINITY, -INFINITY};
     static float x[ROWS][IN], y[ROWS][OUT];

@@ -6,9 +6,6 @@
 #include "tests/refused.h"
 
 #include <math.h>
-#include <string.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { T = 6, H = 4, KV = 2, C = 20, D = 10, PAIRS = D / 2 };
 
@@ -34,8 +31,7 @@ static void table_from(int first, float table[2][T][PAIRS]) {
 
 /* ------------------------------------------------------------------ one rotation, four forms */
 
-static void the_four_forms_agree(void **state) {
-    (void)state;
+static void the_four_forms_agree(void **) {
     Random random = {4};
     float x[T][H][D], table[2][T][PAIRS], by_matrix[T][H][D], other[T][H][D], permuted[T][H][D];
     random_fill(&random, sizeof x / sizeof(float), (float *)x);
@@ -66,8 +62,7 @@ static void the_four_forms_agree(void **state) {
     assert_all_near(T * H * D, (float *)permuted, (float *)by_matrix);
 }
 
-static void the_matrix_is_a_rotation(void **state) {
-    (void)state;
+static void the_matrix_is_a_rotation(void **) {
     float table[2][T][PAIRS], matrix[D + 2][D]; /* two rows more than it may touch */
     table_from(7, table);
     memset(matrix, 0xff, sizeof matrix); /* NaN */
@@ -83,8 +78,7 @@ static void the_matrix_is_a_rotation(void **state) {
 
 /* ----------------------------------------------------------------- from one layout to the other */
 
-static void rows_are_reordered_as_transformers_does(void **state) {
-    (void)state;
+static void rows_are_reordered_as_transformers_does(void **) {
     /* torch.arange(16).view(2, 4, 2).view(2, 2, 2, 2).transpose(1, 2): two heads of width 4, C = 2.
      */
     const float expected[8][2] = {{0, 1}, {4, 5},   {2, 3},   {6, 7},
@@ -97,8 +91,7 @@ static void rows_are_reordered_as_transformers_does(void **state) {
     assert_memory_equal(back, weight, sizeof weight);
 }
 
-static void the_two_are_inverse(void **state) {
-    (void)state;
+static void the_two_are_inverse(void **) {
     Random random = {2};
     float weight[H * D][C], there[H * D][C], back[H * D][C];
     random_fill(&random, sizeof weight / sizeof(float), (float *)weight);
@@ -137,8 +130,7 @@ static void project_and_score(Scores scores, Rotation *rope, const float x[T][C]
     turn_and_score(scores, rope, 0, (float(*)[H][D])q, (float(*)[KV][D])k);
 }
 
-static void permuted_weights_keep_the_scores(void **state) {
-    (void)state;
+static void permuted_weights_keep_the_scores(void **) {
     Random random = {3};
     float x[T][C], w_q[H * D][C], w_k[KV * D][C], permuted_q[H * D][C], permuted_k[KV * D][C];
     random_fill(&random, sizeof x / sizeof(float), (float *)x);
@@ -163,8 +155,7 @@ static void permuted_weights_keep_the_scores(void **state) {
 
 /* ------------------------------------------------------------------ what RoPE is for */
 
-static void a_score_knows_only_the_distance(void **state) {
-    (void)state;
+static void a_score_knows_only_the_distance(void **) {
     Random random = {6};
     float q[T][H][D], k[T][KV][D]; /* the same at every position */
     random_fill(&random, H * D, (float *)q);
@@ -216,8 +207,7 @@ static void a_long_way_beyond(void) { check_positions(INT32_MAX, 1, 8); }
 static void before_the_table(void) { check_positions(-1, 1, 8); }
 static void none_of_the_table(void) { check_positions(0, 0, 8); }
 
-static void what_cannot_be_is_refused(void **state) {
-    (void)state;
+static void what_cannot_be_is_refused(void **) {
     assert_refused(odd_width, "a head of width 3 cannot be cut into pairs: the width must be even");
     assert_refused(odd_complex, "a head of width 5 ");
     assert_refused(odd_rows, "a head of width 7 ");
@@ -230,8 +220,7 @@ static void what_cannot_be_is_refused(void **state) {
     assert_refused(none_of_the_table, "0 positions: ");
 }
 
-static void what_fits_is_not_refused(void **state) {
-    (void)state;
+static void what_fits_is_not_refused(void **) {
     check_positions(0, 8, 8);
     check_positions(7, 1, 8);
     check_positions(5, 3, 8);

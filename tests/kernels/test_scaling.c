@@ -6,8 +6,7 @@
 
 enum { D = 10 };
 
-static void the_attention_factor_is_transformers(void **state) {
-    (void)state;
+static void the_attention_factor_is_transformers(void **) {
     static const struct {
         RopeParameters parameters;
         double factor;
@@ -58,8 +57,7 @@ static void the_attention_factor_is_transformers(void **state) {
 /* Bases whose powers are whole numbers, which every powf() has right: the rest is the order of the
  * operations. The answers are those of transformers 5.23; rounded elsewhere, they would be 156, 26,
  * 1 and 1 ulp off. */
-static void it_is_rounded_where_transformers_rounds(void **state) {
-    (void)state;
+static void it_is_rounded_where_transformers_rounds(void **) {
     static const struct {
         int D, pair;
         RopeParameters parameters;
@@ -120,16 +118,14 @@ static void dynamic_pair(void) {
     rope_frequencies(2, y, &dynamic, 8192);
 }
 
-static void what_cannot_be_is_refused(void **state) {
-    (void)state;
+static void what_cannot_be_is_refused(void **) {
     assert_refused(odd_width, "a head of width 9 cannot be cut into pairs: the width must be even");
     assert_refused(no_width, "a head of width 0 cannot be cut into pairs");
     assert_refused(dynamic_pair, "dynamic scaling needs a head wider than 2");
 }
 
 /* A GGUF file says of each pair what its frequency is divided by. */
-static void each_pair_is_slowed_by_its_own_factor(void **state) {
-    (void)state;
+static void each_pair_is_slowed_by_its_own_factor(void **) {
     static const float factors[D / 2] = {1, 2, 4, 8, 32};
     const RopeParameters plain = {.rope_theta = 10000}, slowed = {.rope_type = ROPE_FACTORS,
                                                                   .rope_theta = 10000,

@@ -14,13 +14,11 @@
 #include "tests/refused.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static Sentence s;
 static int T, C, H, KV, D, F;
 
-static int open_sentence(void **state) {
-    (void)state;
+static int open_sentence(void **) {
     s = sentence_open();
     T = s.T;
     C = s.C;
@@ -31,8 +29,7 @@ static int open_sentence(void **state) {
     return 0;
 }
 
-static int close_sentence(void **state) {
-    (void)state;
+static int close_sentence(void **) {
     sentence_close(&s);
     return 0;
 }
@@ -92,8 +89,7 @@ static void check_norm(int from, const float weight[C], const char *to, size_t f
     assert_part(to, (size_t)C, first, (size_t)T * C, (float *)out);
 }
 
-static void chapter_1_normalizes(void **state) {
-    (void)state;
+static void chapter_1_normalizes(void **) {
     float *before_attention = sentence_weight(&s, "input_layernorm", 1, C);
     float *before_feed_forward = sentence_weight(&s, "post_attention_layernorm", 1, C);
     float *last = tensor_to_float(safetensors_find(&s.model, "model.norm.weight"));
@@ -105,8 +101,7 @@ static void chapter_1_normalizes(void **state) {
     free(last);
 }
 
-static void chapters_2_and_3_gate(void **state) {
-    (void)state;
+static void chapters_2_and_3_gate(void **) {
     float out[T * F], hidden[T * F];
     const float *gate = rows("feed_forward/gate", F), *up = rows("feed_forward/up", F);
     swiglu(T * F, out, gate, up);
@@ -116,8 +111,7 @@ static void chapters_2_and_3_gate(void **state) {
     assert_right("feed_forward/product", 1, hidden);
 }
 
-static void chapter_3_feeds_forward(void **state) {
-    (void)state;
+static void chapter_3_feeds_forward(void **) {
     float(*w_gate)[C] = sentence_weight(&s, "mlp.gate_proj", 2, F, C);
     float(*w_up)[C] = sentence_weight(&s, "mlp.up_proj", 2, F, C);
     float(*w_down)[F] = sentence_weight(&s, "mlp.down_proj", 2, C, F);
@@ -136,8 +130,7 @@ static void chapter_3_feeds_forward(void **state) {
 
 /* ------------------------------------------------------------------ chapter 5 */
 
-static void chapter_4_turns(void **state) {
-    (void)state;
+static void chapter_4_turns(void **) {
     float inv_freq[D / 2], table[2][T][D / 2], q[T][H][D], k[T][KV][D];
     int positions[T];
     for (int t = 0; t < T; t++) positions[t] = t;
@@ -153,8 +146,7 @@ static void chapter_4_turns(void **state) {
 
 /* ------------------------------------------------------------------ chapters 4 and 6 to 8 */
 
-static void chapter_5_attends(void **state) {
-    (void)state;
+static void chapter_5_attends(void **) {
     const float(*q)[D] = rows("head/q", D), (*k)[D] = rows("head/k", D);
     const float(*v)[D] = rows("head/v", D);
     float scores[T][T], out[T][D];
@@ -178,8 +170,7 @@ static void check_projection(const char *weight, const char *from, const char *t
     free(w);
 }
 
-static void a_layer_projects(void **state) {
-    (void)state;
+static void a_layer_projects(void **) {
     assert_int_equal(H * D, C);
     check_projection("self_attn.q_proj", "attention/normed", "attention/q", H * D);
     check_projection("self_attn.k_proj", "attention/normed", "attention/k", KV * D);
@@ -187,16 +178,14 @@ static void a_layer_projects(void **state) {
     check_projection("self_attn.o_proj", "attention/attended", "attention/out", C);
 }
 
-static void chapter_6_shares(void **state) {
-    (void)state;
+static void chapter_6_shares(void **) {
     float out[T][H][D];
     grouped_query_attention(T, H, KV, D, out, heads("attention/q_rope", H),
                             heads("attention/k_rope", KV), heads("attention/v", KV));
     assert_right("attention/attended", (size_t)D, (float *)out);
 }
 
-static void chapter_7_remembers(void **state) {
-    (void)state;
+static void chapter_7_remembers(void **) {
     float out[T][H][D], keys[T][KV][D], values[T][KV][D];
     const float(*q)[H][D] = heads("attention/q_rope", H);
     const float(*k)[KV][D] = heads("attention/k_rope", KV);
@@ -208,8 +197,7 @@ static void chapter_7_remembers(void **state) {
     assert_memory_equal(values, v, sizeof values);
 }
 
-static void chapter_8_tiles(void **state) {
-    (void)state;
+static void chapter_8_tiles(void **) {
     float out[T][H][D];
     const float(*q)[H][D] = heads("attention/q_rope", H);
     const void *k = heads("attention/k_rope", KV), *v = heads("attention/v", KV);
@@ -223,8 +211,7 @@ static void chapter_8_tiles(void **state) {
 
 /* What each block gives is added to the stream; the head's rows are the layer's; the first stage is
  * the embedding. */
-static void the_steps_are_of_one_run(void **state) {
-    (void)state;
+static void the_steps_are_of_one_run(void **) {
     const float(*stream)[T][C] = stage(0), (*attention_out)[C] = rows("attention/out", C);
     const float(*feed_forward_out)[C] = rows("feed_forward/out", C);
     const float(*attn_out)[H][D] = heads("attention/attended", H), (*out)[D] = rows("head/out", D);
@@ -241,8 +228,7 @@ static void the_steps_are_of_one_run(void **state) {
     }
 }
 
-static void the_answer_is_the_owner(void **state) {
-    (void)state;
+static void the_answer_is_the_owner(void **) {
     float(*table)[C] =
         (void *)tensor_to_float(safetensors_find(&s.model, "model.embed_tokens.weight")),
     logits[s.V];
@@ -283,8 +269,7 @@ static void weigh(int width, float weights[T][T], const float a[T][width],
 
 /* What is written in words of the trained model must be read again when it is trained again, and
  * differs. */
-static void as_chapter_5_says_only_keys_lead_to_the_owner(void **state) {
-    (void)state;
+static void as_chapter_5_says_only_keys_lead_to_the_owner(void **) {
     const float(*q)[D] = rows("head/q", D), (*k)[D] = rows("head/k", D),
           (*normed)[C] = rows("attention/normed", C);
     float weights[T][T];
@@ -316,8 +301,7 @@ static void weigh_head(int h, float weights[T][T]) {
     weigh(D, weights, q, k);
 }
 
-static void as_chapter_5_says_that_head_writes_the_answer(void **state) {
-    (void)state;
+static void as_chapter_5_says_that_head_writes_the_answer(void **) {
     enum { FIRST_OWNER = 1 };
     float(*w_o)[H * D] = sentence_weight(&s, "self_attn.o_proj", 2, C, H * D);
     double owner = 0, first = 0;
@@ -336,8 +320,7 @@ static void as_chapter_5_says_that_head_writes_the_answer(void **state) {
     free(w_o);
 }
 
-static void as_chapter_6_says_who_shares_her_key_may_pass_her_over(void **state) {
-    (void)state;
+static void as_chapter_6_says_who_shares_her_key_may_pass_her_over(void **) {
     enum { SECOND = 1 };
     float weights[T][T];
     int find_her = 0, pass_her_over = 0;
@@ -354,8 +337,7 @@ static void as_chapter_6_says_who_shares_her_key_may_pass_her_over(void **state)
 }
 
 static void
-as_chapter_7_says_a_word_of_the_question_looks_at_what_followed_it_in_the_story(void **state) {
-    (void)state;
+as_chapter_7_says_a_word_of_the_question_looks_at_what_followed_it_in_the_story(void **) {
     enum { THE = 3, THE_AGAIN = 21 };
     const float(*weights)[T] = rows("head/weights", T);
     for (int n = 0; n < 2; n++) { /* the, red */
@@ -364,8 +346,7 @@ as_chapter_7_says_a_word_of_the_question_looks_at_what_followed_it_in_the_story(
     }
 }
 
-static void as_chapter_8_says_the_largest_score_comes_with_her_tile(void **state) {
-    (void)state;
+static void as_chapter_8_says_the_largest_score_comes_with_her_tile(void **) {
     enum { TILE = 4 };
     const float(*scores)[T] = rows("head/scores", T), *last = scores[T - 1];
     assert_int_equal(largest(T, last) / TILE, s.owner / TILE);
@@ -423,8 +404,7 @@ static double share_of_fast_pairs(int head, const float *queries, const float *k
     return fast / all;
 }
 
-static void as_chapter_4_says_one_head_needs_fast_pairs_and_hers_slow_ones(void **state) {
-    (void)state;
+static void as_chapter_4_says_one_head_needs_fast_pairs_and_hers_slow_ones(void **) {
     int most = -1, without = 0, where = -1;
     double share = 0, share_of_hers = 0;
     for (int l = 0; l < s.L; l++) {
@@ -455,16 +435,14 @@ static void another_rank(void) { sentence_tensor(&s, "attention/q", 2, T, H * D)
 static void another_shape(void) { sentence_tensor(&s, "attention/q", 3, H, T, D); }
 static void a_turned_weight(void) { sentence_weight(&s, "mlp.gate_proj", 2, C, F); }
 
-static void what_is_not_there_is_refused(void **state) {
-    (void)state;
+static void what_is_not_there_is_refused(void **) {
     assert_refused(a_name_that_is_not_there, "no tensor \"attention/queries\"");
     assert_refused(another_rank, "tensor \"attention/q\" is [");
     assert_refused(another_shape, "tensor \"attention/q\" is [");
     assert_refused(a_turned_weight, ".mlp.gate_proj.weight\" is [");
 }
 
-static void what_is_far_is_counted(void **state) {
-    (void)state;
+static void what_is_far_is_counted(void **) {
     const float right[4] = {1, 1, 1, 1}, got[4] = {1, 1.00009f, 1.0002f, NAN};
     assert_int_equal(sentence_count_mismatches(4, 4, got, right), 2);
     assert_int_equal(sentence_count_mismatches(3, 4, got, right), 1);

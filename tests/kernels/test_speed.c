@@ -7,8 +7,7 @@
 #include "common/timer.h"
 #include "tests/projection.h"
 
-static void every_rung_agrees(void **state) {
-    (void)state;
+static void every_rung_agrees(void **) {
     static const struct {
         const char *name;
         MatmulVersion *run;
@@ -39,8 +38,7 @@ static void every_rung_agrees(void **state) {
         }
 }
 
-static void threads_change_no_bit(void **state) {
-    (void)state;
+static void threads_change_no_bit(void **) {
     enum { IN = 700, OUT = 333 };
     static const int rows[] = {1, 5, 40};
     Random random = {13};
@@ -94,8 +92,7 @@ static double relative_error(int rows, int in, int out, const float y[rows][out]
 /* Many rows are multiplied more exactly than by PyTorch's float32, whose errors
  * tests/golden/exactness.py prints: its chains of additions are longer. With 64 in a chain the
  * error is 0.5 to 0.6 of that, with 256 as large. */
-static void as_exact_as_pytorch(void **state) {
-    (void)state;
+static void as_exact_as_pytorch(void **) {
     enum { ROWS_HERE = 16, OUT = 96 };
     static const struct {
         int width;
@@ -119,8 +116,7 @@ static void as_exact_as_pytorch(void **state) {
 
 /* A row has the same bits in every batch that is read in panels, and the same in every smaller one.
  * (Between the two they differ: the lanes of few rows run along the sum.) */
-static void a_row_does_not_see_its_batch(void **state) {
-    (void)state;
+static void a_row_does_not_see_its_batch(void **) {
     enum { IN = 700, OUT = 4 * NR, MOST = 530 };
     static const int few[] = {1, 2, 4, MR - 1}, many[] = {MR, MR + 1, 40, MOST};
     float *x = uniform(MOST * IN, 3), *w = uniform(OUT * IN, 4);
@@ -145,8 +141,7 @@ static void a_row_does_not_see_its_batch(void **state) {
 }
 
 /* What shares of a limit are reckoned from: every machine has one, but for BF16. */
-static void the_machine_has_limits(void **state) {
-    (void)state;
+static void the_machine_has_limits(void **) {
     for (int threads = 1; threads <= 2; threads++) {
         assert_true(isfinite(fma_peak(threads)) && fma_peak(threads) > 0);
         assert_true(isfinite(bf16_peak(threads)) && bf16_peak(threads) >= 0);

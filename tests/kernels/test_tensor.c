@@ -6,7 +6,6 @@
 #include "tests/refused.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { PATTERNS = 65536, SIGN = 0x8000 };
 
@@ -35,8 +34,7 @@ static double value_of(const Format *format, uint16_t bits) {
     return bits & SIGN ? -value : value;
 }
 
-static void test_every_pattern_widens_and_returns(void **state) {
-    (void)state;
+static void test_every_pattern_widens_and_returns(void **) {
     for (const Format *format = formats; format < formats + 2; format++) {
         for (int bits = 0; bits < PATTERNS; bits++) {
             float wide = format->widen((uint16_t)bits);
@@ -59,8 +57,7 @@ static void assert_narrows(const Format *format, float value, int expected) {
 
 /* Between two neighbours: below the middle, the middle itself, above it. Past the largest finite
  * number the neighbour is the power of two that would follow, and stands for infinity. */
-static void test_every_gap_rounds_to_nearest_even(void **state) {
-    (void)state;
+static void test_every_gap_rounds_to_nearest_even(void **) {
     for (const Format *format = formats; format < formats + 2; format++) {
         for (int low = 0; low < infinity_of(format); low++) {
             double below = value_of(format, (uint16_t)low),
@@ -80,8 +77,7 @@ static void test_every_gap_rounds_to_nearest_even(void **state) {
     assert_narrows(&formats[1], 0x1p-149f, 0);
 }
 
-static void test_nan_stays_nan(void **state) {
-    (void)state;
+static void test_nan_stays_nan(void **) {
     uint32_t payloads[] = {0x7f800001, 0x7f801fff, 0x7fa5a5a5, 0x7fc00000,
                            0x7fffffff, 0xff800001, 0xffffffff};
     for (size_t i = 0; i < sizeof payloads / sizeof *payloads; i++) {
@@ -92,8 +88,7 @@ static void test_nan_stays_nan(void **state) {
     }
 }
 
-static void test_dtypes(void **state) {
-    (void)state;
+static void test_dtypes(void **) {
     DType dtype;
     for (DType each = 0; each < DTYPE_COUNT; each++) {
         assert_true(dtype_parse(dtype_name(each), &dtype));
@@ -108,8 +103,7 @@ static void test_dtypes(void **state) {
 }
 
 /* Two elements of each type, at an odd address, as a file has them. */
-static void test_elements_of_every_type(void **state) {
-    (void)state;
+static void test_elements_of_every_type(void **) {
     struct {
         DType dtype;
         double first, second;
@@ -146,8 +140,7 @@ static void test_elements_of_every_type(void **state) {
     }
 }
 
-static void test_float32_is_copied_bit_for_bit(void **state) {
-    (void)state;
+static void test_float32_is_copied_bit_for_bit(void **) {
     uint32_t signalling = 0x7fa5a5a5;
     Tensor tensor = {.name = "t", .dtype = F32, .data = &signalling};
     float *copy = tensor_to_float(&tensor);
@@ -161,8 +154,7 @@ static void an_element_of_no_type(void) {
         0);
 }
 
-static void test_what_is_no_type_or_empty(void **state) {
-    (void)state;
+static void test_what_is_no_type_or_empty(void **) {
     assert_refused(an_element_of_no_type, "tensor x: ");
     for (DType dtype = 0; dtype < DTYPE_COUNT;
          dtype++) { /* there is nothing to be read, not even an address */
@@ -172,8 +164,7 @@ static void test_what_is_no_type_or_empty(void **state) {
     }
 }
 
-static void test_shapes(void **state) {
-    (void)state;
+static void test_shapes(void **) {
     char text[SHAPE_TEXT];
     Tensor scalar = {.dtype = F32}, empty = {.dtype = F32, .rank = 2, .shape = {3, 0}};
     assert_int_equal(tensor_count(&scalar), 1);
@@ -198,8 +189,7 @@ static char *printed(const Tensor *tensor) {
 }
 
 /* tests/golden/printing.py says what PyTorch prints. */
-static void test_printing_as_pytorch(void **state) {
-    (void)state;
+static void test_printing_as_pytorch(void **) {
     SafeTensors golden = safetensors_open(ROOT "/tests/golden/printing.safetensors");
     assert_true(golden.count > 100);
     for (size_t i = 0; i < golden.count; i++) {

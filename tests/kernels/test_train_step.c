@@ -7,12 +7,6 @@
 #include "tests/refused.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* Each sequence is computed by itself, to the same bits whatever batch it is in; the losses of a
  * few are then added up in double, in one order or another, which makes 2e-15. */
@@ -208,8 +202,7 @@ static void no_threads(void) {
     workers_new(&c.model.config, &reference_training_kernels, 3, 0);
 }
 
-static void what_cannot_be_is_refused(void **state) {
-    (void)state;
+static void what_cannot_be_is_refused(void **) {
     assert_refused(no_threads, "0 threads: give at least one");
 }
 

@@ -6,20 +6,14 @@
 #include "tests/checkpoints.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *const models[] = {"llama1", "llama2_70b", "llama3", "llama31", "llama32",
                                      "yarn",   "dynamic",    "biases", "longrope"};
 
-static void what_is_saved_compares(void **state) {
-    (void)state;
+static void what_is_saved_compares(void **) {
     const char *model = GOLDEN("llama3");
-    assert_int_equal(run("--model '%s' --token-ids 1,2,3,63,0 --save mine.safetensors", model), 0);
-    assert_int_equal(run("--model '%s' --compare mine.safetensors", model), 0);
+    assert_runs("--model '%s' --token-ids 1,2,3,63,0 --save mine.safetensors", model);
+    assert_runs("--model '%s' --compare mine.safetensors", model);
     assert_said("Nothing differs.");
     SafeTensors mine = safetensors_open(AT("%s/mine.safetensors", folder));
     assert_int_equal(mine.count, 1 + 1 + 2 + 1 + 1);
@@ -27,9 +21,8 @@ static void what_is_saved_compares(void **state) {
     assert_int_equal(safetensors_find(&mine, "logits")->shape[1], 64);
     safetensors_close(&mine);
     for (size_t m = 0; m < COUNT(models); m++) {
-        assert_int_equal(run("--model '%s' --compare '%s/expected.safetensors'", GOLDEN(models[m]),
-                             GOLDEN(models[m])),
-                         0);
+        assert_runs("--model '%s' --compare '%s/expected.safetensors'", GOLDEN(models[m]),
+                    GOLDEN(models[m]));
         assert_said("Nothing differs.");
     }
     assert_int_equal(run("--model '%s' --compare mine.safetensors --token-ids 1,2,3", model),
@@ -39,21 +32,18 @@ static void what_is_saved_compares(void **state) {
 
 /* What is read is not written over, under whatever name; and where no file may become so large,
  * none is left. */
-static void nothing_is_lost_by_saving(void **state) {
-    (void)state;
+static void nothing_is_lost_by_saving(void **) {
     Weights weights = open_weights("llama1");
     save_model("own", "llama1", &weights);
     assert_int_equal(symlink("own", AT("%s/alias", folder)), 0);
-    assert_int_equal(run("--model own --token-ids 1 --save alias/model.safetensors"), 1);
-    assert_one_clear_line();
-    assert_said("--save alias/model.safetensors: this file is being read");
-    assert_int_equal(run("--model own --token-ids 1 --save dump.safetensors"), 0);
+    assert_error(run("--model own --token-ids 1 --save alias/model.safetensors"),
+                 "--save alias/model.safetensors: this file is being read");
+    assert_runs("--model own --token-ids 1 --save dump.safetensors");
     assert_int_equal(run("--model own --compare dump.safetensors --save dump.safetensors"), 1);
     assert_said("--save dump.safetensors: this file is being read");
     assert_int_equal(run("--model own --token-ids 1 --save own/config.json"), 1);
     assert_said("--save own/config.json: this file is no safetensors, and would be lost");
-    assert_int_equal(run("--model own --token-ids 1 --save dump.safetensors"),
-                     0); /* a dump may be made again */
+    assert_runs("--model own --token-ids 1 --save dump.safetensors"); /* a dump may be made again */
     assert_int_equal(
         run("--summary llama-3-8b >tree; ulimit -f 4; " PROGRAM
             " --model own --token-ids 1,2,3,4,5,6,7,8,9 --save large.safetensors >tree"),
@@ -63,36 +53,29 @@ static void nothing_is_lost_by_saving(void **state) {
 }
 
 /* Chapter 9's program had these options, and hands them on to inspect. */
-static void the_old_program_runs_inspect(void **state) {
-    (void)state;
+static void the_old_program_runs_inspect(void **) {
 #ifdef EMULATED /* a program for another machine cannot run one by itself */
     skip();
 #endif
-    assert_int_equal(run("--model '%s' --token-ids 1,2,3; '" BUILD
-                         "/09_decoder' --model '%s' --token-ids 1,2,3",
-                         GOLDEN("llama3"), GOLDEN("llama3")),
-                     0);
+    assert_runs("--model '%s' --token-ids 1,2,3; '" BUILD
+                "/09_decoder' --model '%s' --token-ids 1,2,3",
+                GOLDEN("llama3"), GOLDEN("llama3"));
     char *second = strchr(said, '\n') + 1;
     assert_int_equal(strncmp(said, second, strlen(second)), 0);
     assert_int_equal(strlen(said), 2 * strlen(second));
     assert_misuse(run("--token-ids 1 >tree 2>&1; '" BUILD "/09_decoder' --token-ids 1"));
     assert_said("/inspect --summary NAME|DIR|FILE");
-    assert_int_equal(run("--summary llama-3-8b >tree; cp '" BUILD
-                         "/09_decoder' . && ./09_decoder --summary llama-3-8b"),
-                     1);
-    assert_one_clear_line();
-    assert_said("./inspect: this program takes these options, and it cannot be run: No such file "
-                "or directory");
+    assert_error(run("--summary llama-3-8b >tree; cp '" BUILD
+                     "/09_decoder' . && ./09_decoder --summary llama-3-8b"),
+                 "./inspect: this program takes these options, and it cannot be run: No such file "
+                 "or directory");
 }
 
-static void compare_names_the_first_stage_that_differs(void **state) {
-    (void)state;
-    assert_int_equal(run("--model '%s' --token-ids 1 --compare '%s/model.safetensors'",
-                         GOLDEN("llama1"), GOLDEN("llama1")),
-                     1);
-    assert_one_clear_line();
-    assert_said("model.safetensors: it has no stage that this model has: they are called "
-                "embed_tokens … logits");
+static void compare_names_the_first_stage_that_differs(void **) {
+    assert_error(run("--model '%s' --token-ids 1 --compare '%s/model.safetensors'",
+                     GOLDEN("llama1"), GOLDEN("llama1")),
+                 "model.safetensors: it has no stage that this model has: they are called "
+                 "embed_tokens … logits");
     static const struct {
         const char *tensor, *first;
     } cases[] = {
@@ -114,8 +97,7 @@ static void compare_names_the_first_stage_that_differs(void **state) {
             run("--model '%s' --compare '%s/expected.safetensors'", path, GOLDEN("llama1")), 1);
         assert_said(cases[i].first);
         /* No float64 in it. */
-        assert_int_equal(
-            run("--model '%s' --token-ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1")), 0);
+        assert_runs("--model '%s' --token-ids 9,8,7 --save theirs.safetensors", GOLDEN("llama1"));
         assert_int_equal(run("--model '%s' --compare theirs.safetensors", path), 1);
         assert_said(cases[i].first);
         free(values);
@@ -135,8 +117,7 @@ static const char *copy_spoilt(const char *tensor_name, float value) {
 }
 
 /* Without --save and --compare there is no answer; with them, what is wrong is to be looked at. */
-static void the_first_nan_is_named(void **state) {
-    (void)state;
+static void the_first_nan_is_named(void **) {
     static const struct {
         const char *tensor;
         float value;
@@ -152,14 +133,12 @@ static void the_first_nan_is_named(void **state) {
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         const char *model = copy_spoilt(cases[i].tensor, cases[i].value);
-        assert_int_equal(run("--model %s --token-ids 1,2,3", model), 1);
-        assert_one_clear_line();
-        assert_said(cases[i].words);
-        assert_int_equal(run("--model %s --token-ids 1,2,3 --save spoilt.safetensors", model), 0);
+        assert_error(run("--model %s --token-ids 1,2,3", model), cases[i].words);
+        assert_runs("--model %s --token-ids 1,2,3 --save spoilt.safetensors", model);
         assert_said(AT("note: %s", cases[i].words));
         assert_null(strstr(said, "most probable"));
-        assert_int_equal(run("--model %s --compare spoilt.safetensors", model),
-                         0); /* the same at the same places */
+        assert_runs("--model %s --compare spoilt.safetensors",
+                    model); /* the same at the same places */
         assert_said("Nothing differs.");
         assert_said(AT("note: %s", cases[i].words));
         assert_int_equal(run("--model '%s' --compare spoilt.safetensors", GOLDEN("llama1")), 1);

@@ -15,7 +15,6 @@
 #include <float.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 
 #define MODEL ROOT "/common/stories/model"
 #define IDS "--token-ids 399,715,262,461,605,310,420,985"
@@ -23,12 +22,9 @@
 /* The course's own model, with another line in its config.json; the weights are linked, not copied.
  */
 static void model_with(const char *name, const char *line) {
-    assert_int_equal(system(AT("mkdir %s/%s && ln -s '%s'/model.safetensors '%s'/tokenizer.* %s/%s",
-                               folder, name, MODEL, MODEL, folder, name)),
-                     0);
-    assert_int_equal(system(AT("sed 's/^{/{%s/' '%s'/config.json >%s/%s/config.json", line, MODEL,
-                               folder, name)),
-                     0);
+    assert_shell("mkdir %s/%s && ln -s '%s'/model.safetensors '%s'/tokenizer.* %s/%s", folder, name,
+                 MODEL, MODEL, folder, name);
+    assert_shell("sed 's/^{/{%s/' '%s'/config.json >%s/%s/config.json", line, MODEL, folder, name);
 }
 
 /* The same with a bias in every projection. */
@@ -54,27 +50,20 @@ static void model_with_biases(const char *name) {
     }
     model_with(name, "\"attention_bias\": true, \"mlp_bias\": true,");
     assert_int_equal(unlink(AT("%s/%s/model.safetensors", folder, name)), 0);
-    assert_int_equal(
-        system(AT("sed -i 's/_bias\": false/_nobias\": false/' %s/%s/config.json", folder, name)),
-        0);
+    assert_shell("sed -i 's/_bias\": false/_nobias\": false/' %s/%s/config.json", folder, name);
     safetensors_save(AT("%s/%s/model.safetensors", folder, name), count, tensors, 0, NULL);
     safetensors_close(&file);
 }
 
 /* Both read the same text, and no stage differs. */
 static void assert_same_model(const char *one, const char *other) {
-    assert_int_equal(
-        system(AT("cd %s && '%s/inspect' --model %s " IDS " --save one.safetensors >one.txt",
-                  folder, BUILD, one)),
-        0);
-    assert_int_equal(
-        system(AT("cd %s && '%s/inspect' --model %s --compare one.safetensors >two.txt", folder,
-                  BUILD, other)),
-        0);
+    assert_shell("cd %s && '%s/inspect' --model %s " IDS " --save one.safetensors >one.txt", folder,
+                 BUILD, one);
+    assert_shell("cd %s && '%s/inspect' --model %s --compare one.safetensors >two.txt", folder,
+                 BUILD, other);
 }
 
-static void without_a_loss_it_is_the_same_model(void **state) {
-    (void)state;
+static void without_a_loss_it_is_the_same_model(void **) {
     model_with("plain", "");
     model_with(
         "llama3",
@@ -94,29 +83,26 @@ static void without_a_loss_it_is_the_same_model(void **state) {
     static const char *const names[] = {"plain", "llama3", "linear", "yarn",
                                         "short", "long",   "biases"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_int_equal(run("%s %s.gguf --type bf16", names[i], names[i]), 0);
+        assert_runs("%s %s.gguf --type bf16", names[i], names[i]);
         assert_same_model(names[i], AT("%s.gguf", names[i]));
     }
     /* the text, too: the tokenizer is in the file */
-    assert_int_equal(system(AT("cd %s && '%s/llama' --model plain.gguf --seed 33 --prompt 'Once "
-                               "upon a time' --max-tokens 20 --quiet >told.txt",
-                               folder, BUILD)),
-                     0);
-    assert_int_equal(system(AT("cd %s && '%s/llama' --model plain --seed 33 --prompt 'Once upon a "
-                               "time' --max-tokens 20 --quiet | cmp - told.txt",
-                               folder, BUILD)),
-                     0);
+    assert_shell("cd %s && '%s/llama' --model plain.gguf --seed 33 --prompt 'Once "
+                 "upon a time' --max-tokens 20 --quiet >told.txt",
+                 folder, BUILD);
+    assert_shell("cd %s && '%s/llama' --model plain --seed 33 --prompt 'Once upon a "
+                 "time' --max-tokens 20 --quiet | cmp - told.txt",
+                 folder, BUILD);
 }
 
 /* What is quantized already stands for numbers like any other: F32 keeps them all. */
-static void a_quantized_file_is_a_model(void **state) {
-    (void)state;
+static void a_quantized_file_is_a_model(void **) {
     static const char *const types[] = {"q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "f16"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        assert_int_equal(run("'%s' %s.gguf --type %s", MODEL, types[i], types[i]), 0);
+        assert_runs("'%s' %s.gguf --type %s", MODEL, types[i], types[i]);
         assert_non_null(strstr(said, "38 tensors"));
         assert_non_null(strstr(said, "The norms stay F32"));
-        assert_int_equal(run("%s.gguf wide.gguf --type f32", types[i]), 0);
+        assert_runs("%s.gguf wide.gguf --type f32", types[i]);
         assert_null(strstr(said, "The norms stay F32")); /* all of them do */
         assert_same_model(AT("%s.gguf", types[i]), "wide.gguf");
     }
@@ -124,15 +110,14 @@ static void a_quantized_file_is_a_model(void **state) {
 
 /* A file that llama.cpp quantized, widened and quantized again, has the bytes that it had: the
  * largest of a block is 127 times its scale, and so the scale comes out once more. */
-static void the_blocks_are_llama_cpps(void **state) {
-    (void)state;
+static void the_blocks_are_llama_cpps(void **) {
     const char *theirs = AT("%s/../shared/data/gguf/stories-Q8_0.gguf", ROOT);
     if (access(theirs, R_OK) != 0) {
         print_message("skipped: %s is not here\n", theirs);
         return;
     }
-    assert_int_equal(run("'%s' widened.gguf --type f32", theirs), 0);
-    assert_int_equal(run("widened.gguf ours.gguf"), 0);
+    assert_runs("'%s' widened.gguf --type f32", theirs);
+    assert_runs("widened.gguf ours.gguf");
     Gguf a = gguf_open(AT("%s/ours.gguf", folder)), b = gguf_open(theirs);
     assert_int_equal(a.tensor_count, b.tensor_count);
     for (size_t i = 0; i < a.tensor_count; i++) {
@@ -144,23 +129,15 @@ static void the_blocks_are_llama_cpps(void **state) {
     gguf_close(&b);
 }
 
-static void assert_error(int status, const char *words) {
+static void assert_error_and_no_file(int status, const char *words) {
     if (!strstr(said, words)) fail_msg("\"%s\" does not say \"%s\"", said, words);
     assert_int_equal(status, strncmp(said, "error: ", 7) == 0 && !strstr(said, "usage: ") ? 1 : 2);
-    assert_int_equal(
-        system(AT("! test -e %s/x.gguf && ! ls %s/x.gguf.tmp* >/dev/null 2>&1", folder, folder)),
-        0);
+    assert_shell("! test -e %s/x.gguf && ! ls %s/x.gguf.tmp* >/dev/null 2>&1", folder, folder);
 }
 
 /* The tokenizer.json of a folder, with a change, in this test's. */
 static void write_json(const char *path, const char *from, const char *to) {
-    size_t size;
-    char *bytes = file_read(AT("%s/tokenizer.json", path), &size), *found = strstr(bytes, from);
-    assert_non_null(found);
-    Output output = output_open(AT("%s/tokenizer.json", folder));
-    fprintf(output.file, "%.*s%s%s", (int)(found - bytes), bytes, to, found + strlen(from));
-    output_close(&output);
-    free(bytes);
+    write_replaced("tokenizer.json", AT("%s/tokenizer.json", path), from, to);
 }
 
 #define OWN                                                                                        \
@@ -174,10 +151,9 @@ static void write_json(const char *path, const char *from, const char *to) {
 
 /* GGUF has scores where a tokenizer.json of SentencePiece's family has merges: the ids are the
  * same. */
-static void merges_become_scores(void **state) {
-    (void)state;
+static void merges_become_scores(void **) {
     write_json(ROOT "/tests/golden/tokenizers/prepend", "," OWN "," OTHER, "");
-    assert_int_equal(run("'%s' merges.gguf --tokenizer tokenizer.json", MODEL), 0);
+    assert_runs("'%s' merges.gguf --tokenizer tokenizer.json", MODEL);
     Tokenizer *json = tokenizer_open_any(AT("%s/tokenizer.json", folder)),
               *gguf = tokenizer_open_any(AT("%s/merges.gguf", folder));
     json_t *expected = json_load_file(AT("%s/tests/golden/tokenizers/expected.json", ROOT),
@@ -199,19 +175,18 @@ static void merges_become_scores(void **state) {
     tokenizer_close(gguf);
 
     write_json(folder, ",[\"数\",\"字\"]", "");
-    assert_error(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL),
-                 "does not merge all that makes a token, as \"数字\"");
+    assert_error_and_no_file(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL),
+                             "does not merge all that makes a token, as \"数字\"");
     write_json(ROOT "/tests/golden/tokenizers/prepend", "", "");
-    assert_error(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL),
-                 "begins anew behind an added token");
+    assert_error_and_no_file(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL),
+                             "begins anew behind an added token");
     write_json(ROOT "/tests/golden/tokenizers/metaspace", "," OWN "," OTHER, "");
-    assert_error(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL),
-                 "a text that begins with a space gets no other");
+    assert_error_and_no_file(run("'%s' x.gguf --tokenizer tokenizer.json", MODEL),
+                             "a text that begins with a space gets no other");
 }
 
 /* In blocks of 4 bits, a NaN would be one of the levels, and the story a good one. */
-static void a_damaged_model_is_not_made_sound(void **state) {
-    (void)state;
+static void a_damaged_model_is_not_made_sound(void **) {
     static const float strange[] = {NAN, INFINITY, -INFINITY};
     model_with_biases("sound");
     model_with_biases("damaged");
@@ -226,7 +201,7 @@ static void a_damaged_model_is_not_made_sound(void **state) {
         safetensors_save(AT("%s/damaged/model.safetensors", folder), file.count, tensors, 0, NULL);
         for (const char *const *type = (const char *const[]){"q8_0", "q4_1", "q5_0", "f32", NULL};
              *type; type++)
-            assert_error(
+            assert_error_and_no_file(
                 run("damaged x.gguf --type %s", *type),
                 "blk.3.ffn_down.bias: its number 5 is NaN or infinite: the model is damaged");
     }
@@ -235,8 +210,7 @@ static void a_damaged_model_is_not_made_sound(void **state) {
 
 /* What a float16 does not hold, be it a number itself or a block's scale, would be infinite when it
  * is read. */
-static void a_number_may_be_too_large_for_a_type(void **state) {
-    (void)state;
+static void a_number_may_be_too_large_for_a_type(void **) {
     static const struct {
         const char *type;
         float fits, too_large;
@@ -254,11 +228,11 @@ static void a_number_may_be_too_large_for_a_type(void **state) {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         numbers[5] = cases[c].fits;
         safetensors_save(AT("%s/large/model.safetensors", folder), file.count, tensors, 0, NULL);
-        assert_int_equal(run("large fits.gguf --type %s", cases[c].type), 0);
+        assert_runs("large fits.gguf --type %s", cases[c].type);
         numbers[5] = cases[c].too_large;
         safetensors_save(AT("%s/large/model.safetensors", folder), file.count, tensors, 0, NULL);
-        assert_error(run("large x.gguf --type %s", cases[c].type),
-                     "up_proj.weight: it has a number too large for ");
+        assert_error_and_no_file(run("large x.gguf --type %s", cases[c].type),
+                                 "up_proj.weight: it has a number too large for ");
     }
     free(numbers);
     safetensors_close(&file);
@@ -266,56 +240,55 @@ static void a_number_may_be_too_large_for_a_type(void **state) {
 
 /* Such a file holds no tokenizer: the one beside it is taken, or the one that is named. Where none
  * is, llama and chapter 15 say the same. */
-static void a_tokenizer_lies_beside_a_bin(void **state) {
-    (void)state;
+static void a_tokenizer_lies_beside_a_bin(void **) {
     static const char words[] = "bin/model.bin: no tokenizer.json, tokenizer.model or "
                                 "tokenizer.bin lies beside it: --tokenizer PATH names one";
     Model model = model_open(MODEL);
-    assert_int_equal(system(AT("mkdir %s/bin", folder)), 0);
+    assert_shell("mkdir %s/bin", folder);
     write_bin(AT("%s/bin/model.bin", folder), &model);
     model_close(&model);
-    assert_error(run("bin/model.bin x.gguf"), words);
-    assert_error(run("--help >help && '%s/llama' --model bin/model.bin", BUILD), words);
-    assert_error(
+    assert_error_and_no_file(run("bin/model.bin x.gguf"), words);
+    assert_error_and_no_file(run("--help >help && '%s/llama' --model bin/model.bin", BUILD), words);
+    assert_error_and_no_file(
         run("--help >help && '%s/15_tensor_parallel' --model bin/model.bin --prompt x", BUILD),
         words);
-    assert_int_equal(run("bin/model.bin named.gguf --tokenizer '%s'", MODEL), 0);
-    assert_int_equal(system(AT("cp '%s'/tokenizer.* %s/bin", MODEL, folder)), 0);
-    assert_int_equal(run("bin/model.bin beside.gguf && cmp named.gguf beside.gguf"), 0);
+    assert_runs("bin/model.bin named.gguf --tokenizer '%s'", MODEL);
+    assert_shell("cp '%s'/tokenizer.* %s/bin", MODEL, folder);
+    assert_runs("bin/model.bin beside.gguf && cmp named.gguf beside.gguf");
 }
 
-static void what_it_cannot_write_it_names(void **state) {
-    (void)state;
-    assert_error(run("'%s'", MODEL), "give a model and the file to write");
-    assert_error(run("'%s' ''", MODEL), "give a model and the file to write");
-    assert_error(run("'%s' x.gguf --type q3_0", MODEL), "--type q3_0: it must be");
-    assert_int_equal(system(AT("echo my notes >%s/notes", folder)), 0);
-    assert_error(run("'%s' notes", MODEL), "notes: this file is no GGUF, and would be lost");
-    assert_error(run("nothing x.gguf"), "nothing");
-    assert_error(run("'%s' no/where/x.gguf", MODEL), "make its directory first");
-    assert_error(run("'%s/tests/golden/models/dynamic' x.gguf --tokenizer '%s'", ROOT, MODEL),
-                 "more tokens than the model");
+static void what_it_cannot_write_it_names(void **) {
+    assert_error_and_no_file(run("'%s'", MODEL), "give a model and the file to write");
+    assert_error_and_no_file(run("'%s' ''", MODEL), "give a model and the file to write");
+    assert_error_and_no_file(run("'%s' x.gguf --type q3_0", MODEL), "--type q3_0: it must be");
+    assert_shell("echo my notes >%s/notes", folder);
+    assert_error_and_no_file(run("'%s' notes", MODEL),
+                             "notes: this file is no GGUF, and would be lost");
+    assert_error_and_no_file(run("nothing x.gguf"), "nothing");
+    assert_error_and_no_file(run("'%s' no/where/x.gguf", MODEL), "make its directory first");
+    assert_error_and_no_file(
+        run("'%s/tests/golden/models/dynamic' x.gguf --tokenizer '%s'", ROOT, MODEL),
+        "more tokens than the model");
     model_with("dynamic", "\"rope_scaling\": {\"rope_type\": \"dynamic\", \"factor\": 4.0},");
-    assert_error(run("dynamic x.gguf"), "dynamic scaling");
-    assert_error(run("'%s/tests/golden/gguf/mixed.gguf' x.gguf", ROOT),
-                 "there is no tokenizer in it");
-    assert_int_equal(run("'%s' same.gguf", MODEL), 0);
+    assert_error_and_no_file(run("dynamic x.gguf"), "dynamic scaling");
+    assert_error_and_no_file(run("'%s/tests/golden/gguf/mixed.gguf' x.gguf", ROOT),
+                             "there is no tokenizer in it");
+    assert_runs("'%s' same.gguf", MODEL);
     assert_int_equal(run("same.gguf same.gguf"), 1);
     assert_non_null(strstr(said, "read and written at once"));
 }
 
 /* A chat model goes on to be talked to in its own form: from its folder, and from the GGUF file
  * made of that. */
-static void a_chat_template_goes_along(void **state) {
-    (void)state;
+static void a_chat_template_goes_along(void **) {
     static const char own[] =
         "{{ bos_token }}{% for m in messages %}Mia: {{ m.content }}{% endfor %}";
     model_with("talks", "");
     FILE *file = fopen(AT("%s/talks/chat_template.jinja", folder), "w");
     fputs(own, file);
     assert_int_equal(fclose(file), 0);
-    assert_int_equal(run("talks talks.gguf --quiet"), 0);
-    assert_int_equal(run("talks.gguf again.gguf --quiet"), 0);
+    assert_runs("talks talks.gguf --quiet");
+    assert_runs("talks.gguf again.gguf --quiet");
     Gguf made = gguf_open(AT("%s/again.gguf", folder));
     const GgufPair *pair = gguf_pair(&made, "tokenizer.chat_template");
     assert_non_null(pair);
@@ -329,14 +302,12 @@ static void a_chat_template_goes_along(void **state) {
 /* What somebody changed in a quantized file's header is refused, or the same model: no crash,
  * whatever the byte. Of a file of megabytes every 7th byte of the first 3000 is tried;
  * tests/formats/test_gguf.c tries all of a small one. */
-static void a_changed_byte_is_no_crash(void **state) {
-    (void)state;
-    assert_int_equal(run("'%s' good.gguf --type Q4_0", MODEL), 0);
+static void a_changed_byte_is_no_crash(void **) {
+    assert_runs("'%s' good.gguf --type Q4_0", MODEL);
     for (int at = 0; at < 3000; at += 67) {
-        assert_int_equal(system(AT("cd %s && cp good.gguf bad.gguf && printf '\\377' | dd "
-                                   "of=bad.gguf bs=1 seek=%d conv=notrunc 2>/dev/null",
-                                   folder, at)),
-                         0);
+        assert_shell("cd %s && cp good.gguf bad.gguf && printf '\\377' | dd "
+                     "of=bad.gguf bs=1 seek=%d conv=notrunc 2>/dev/null",
+                     folder, at);
         int status =
             system(AT("cd %s && '%s/inspect' --model bad.gguf --token-ids 1,2 >/dev/null 2>&1",
                       folder, BUILD));
@@ -350,8 +321,7 @@ static int cut_into;
 static const char *cut_file;
 static void cut(void) { shard_open(AT("%s/%s", folder, cut_file), cut_into, 0); }
 
-static void a_model_is_cut_between_its_blocks(void **state) {
-    (void)state;
+static void a_model_is_cut_between_its_blocks(void **) {
     static const struct {
         const char *file;
         int ranks;
@@ -368,7 +338,7 @@ static void a_model_is_cut_between_its_blocks(void **state) {
     static const char *const shapes[][2] = {
         {"narrow", "\"hidden_size\": 32, \"intermediate_size\": 64"},
         {"flat", "\"hidden_size\": 128, \"intermediate_size\": 96"}};
-    assert_int_equal(run("'%s' wide.gguf --type q4_0", MODEL), 0);
+    assert_runs("'%s' wide.gguf --type q4_0", MODEL);
     for (int i = 0; i < 2; i++) {
         FILE *file = fopen(AT("%s/shape.json", folder), "w");
         fprintf(file,
@@ -376,12 +346,10 @@ static void a_model_is_cut_between_its_blocks(void **state) {
                 "\"num_hidden_layers\": 1}",
                 shapes[i][1]);
         fclose(file);
-        assert_int_equal(
-            system(AT("cd %s && echo Once >text && '%s/train' --config shape.json --tokenizer '%s' "
-                      "--data text --batch-size 1 --seq-len 8 --steps 1 --out %s >/dev/null",
-                      folder, BUILD, MODEL, shapes[i][0])),
-            0);
-        assert_int_equal(run("%s %s.gguf --type q4_0", shapes[i][0], shapes[i][0]), 0);
+        assert_shell("cd %s && echo Once >text && '%s/train' --config shape.json --tokenizer '%s' "
+                     "--data text --batch-size 1 --seq-len 8 --steps 1 --out %s >/dev/null",
+                     folder, BUILD, MODEL, shapes[i][0]);
+        assert_runs("%s %s.gguf --type q4_0", shapes[i][0], shapes[i][0]);
     }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cut_file = cases[i].file;

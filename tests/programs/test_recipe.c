@@ -5,17 +5,14 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/safetensors.h"
+#include "tests/cases.h"
 #include "tests/program.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define GOLDEN ROOT "/tests/golden"
 #define STORIES ROOT "/common/stories/model"
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 #define TRAIN "'" BUILD "/train' "
 
 /* A small model on a small file of tokens; and a smaller one, of no weights yet, on a text. */
@@ -25,13 +22,6 @@
 
 static bool exists(const char *name) { return access(AT("%s/%s", folder, name), F_OK) == 0; }
 
-static void write_text(const char *name, const char *words) {
-    FILE *file = fopen(AT("%s/%s", folder, name), "wb");
-    assert_non_null(file);
-    fputs(words, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void write_tiny(const char *name, const char *more) {
     write_text(name, AT("{\"model_type\": \"llama\", \"vocab_size\": 1024, \"hidden_size\": 8, "
                         "\"intermediate_size\": 8, \"num_hidden_layers\": 1, "
@@ -39,86 +29,75 @@ static void write_tiny(const char *name, const char *more) {
                         more));
 }
 
+/* Tokens 0, 1, 2 …, whose second document begins at `second`, if there is one, and how much each
+ * counts. */
+static void write_tokens(const char *name, size_t count, int64_t second, const float *learned) {
+    int32_t ids[65];
+    const int64_t begins[] = {0, second};
+    for (size_t i = 0; i < count; i++) ids[i] = (int32_t)i;
+    const Tensor tensors[] = {
+        {.name = "ids", .dtype = I32, .rank = 1, .shape = {count}, .data = ids},
+        {.name = "begins", .dtype = I64, .rank = 1, .shape = {second ? 2 : 1}, .data = begins},
+        {.name = "learned", .dtype = F32, .rank = 1, .shape = {count}, .data = learned}};
+    safetensors_save(AT("%s/%s", folder, name), learned ? 3 : 2, tensors, 0, NULL);
+}
+
 static int make_files(void **state) {
-    if (make_folder(state) != 0) return -1;
+    if (make_folder(state) != 0 || setenv("STORIES", STORIES, 1) != 0 ||
+        setenv("LLAMA1", GOLDEN "/models/llama1", 1) != 0)
+        return -1;
+    write_text("empty.txt", "");
+    write_text("blank.txt", "\n\n\n\n");
+    write_bytes("binary", 15, "Mia\0has a ball.");
+    write_tokens("tokens.safetensors", 65, 63, NULL);
+    write_tokens("one.safetensors", 1, 0, NULL);
+    write_tokens("astray.safetensors", 3, 0, (const float[]){1, 1, -1});
+    write_tokens("none.safetensors", 3, 0, (const float[]){1, 1, NAN});
+    write_tiny("zero.json", ", \"initializer_range\": 0");
+    write_tiny("large.json", ", \"initializer_range\": 100");
     write_text("story.txt", "Mia has a ball. Mia gave the ball to Anna. Anna has the ball.\n");
     write_tiny("tiny.json", "");
     write_text(
         "words.json",
         "{\"architectures\": [\"LlamaForCausalLM\"], \"vocab_size\": 64, \"hidden_size\": 8, "
         "\"intermediate_size\": 8, \"num_hidden_layers\": 1, \"num_attention_heads\": 2}");
-    return run(TRAIN WORDS "--steps 2 --out begun");
-}
-
-static void assert_refused_with(int status, const char *words) {
-    assert_int_equal(status, 1);
-    assert_one_clear_line();
-    assert_said(words);
+    /* What is large is looked into, and not refused for its size. */
+    return run("truncate -s 600M large && " TRAIN WORDS "--steps 2 --out begun");
 }
 
 /* ------------------------------------------------------------------ what it is told */
 
-static void options_that_make_no_sense_are_named(void **state) {
-    (void)state;
-    static const char *const cases[][2] = {
-        {TEXT, "--out DIR is missing"},
-        {"--out refused --config tiny.json", "--data FILE is missing"},
-        {"--out refused --config tiny.json " WORDS,
-         "name a --config FILE to begin with random weights, or a --model"},
-        {"--out refused " TEXT "--loss-after ''", "--loss-after needs a text"},
-        {"--out refused " TEXT "--eval-every 3", "--eval-every 3 needs a --eval-data FILE"},
-        {"--out refused " TEXT "--prompt Once", "--prompt needs a --sample-every N"},
-        {"--out refused " TEXT "--lr 0.01 --min-lr 0.02",
-         "--min-lr 0.02 is above the --lr of 0.01"},
-        {"--out refused " TEXT "--steps 4 --warmup 5", "--warmup 5 is longer than the 4 --steps"},
-        {"--out refused " TEXT "--data story.txt:0", "story.txt:0: \"0\" is no share of the data"},
-        {"--out refused " TEXT "--data story.txt:1-2:3",
-         "story.txt:1-2:3: \"1-2\" is no share of the data"},
-        {"--out refused " TEXT "--eval-data story.txt::1e10",
-         "story.txt::1e10: \"1e10\" is no share of the data"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        assert_misuse(run(TRAIN "%s", cases[i][0]));
-        assert_said(cases[i][1]);
-        if (exists("refused")) fail_msg("%d: %s", (int)i, said);
-    }
+static void a_run_is_not_begun(void **state) {
+    const char *const *its = *state;
+    assert_error(run(TRAIN "--out refused %s", its[0]), its[1]);
+    assert_false(exists("refused"));
 }
 
-static void what_does_not_fit_is_named(void **state) {
-    (void)state;
-    write_tiny("zero.json", ", \"initializer_range\": 0");
-    write_tiny("large.json", ", \"initializer_range\": 100");
-    static const char *const cases[][2] = {
-        {"--model story.txt --data story.txt", "--model story.txt: it is no folder"},
-        {"--config . --data story.txt", "--config .: it is a folder: name the config.json in it"},
-        {"--model missing --data story.txt", "--model missing: it is no folder"},
-        {"--config tiny.json --tokenizer '" STORIES "' --data .",
-         ".: it is a folder: name a text in it, a token file (.safetensors), or - for standard "
-         "input"},
-        {TEXT "--warmup 9", "--warmup 9 is longer than the 1 step that the data are enough for"},
-        {TEXT "--eval-data story.txt::2",
-         "--eval-data story.txt::2: it has neither share nor epochs"},
-        {WORDS "--sample-every 1",
-         "--sample-every: there is no tokenizer to write with: --tokenizer DIR"},
-        {"--config zero.json --tokenizer '" STORIES "' --data story.txt --batch-size 1",
-         "zero.json: initializer_range is 0: it must be a number above 0"},
-        {"--config large.json --tokenizer '" STORIES "' --data story.txt --batch-size 1",
-         "initializer_range is 100"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        assert_refused_with(run(TRAIN "--out refused %s", cases[i][0]), cases[i][1]);
-        if (exists("refused")) fail_msg("%d: %s", (int)i, said);
-    }
+static void a_run_makes_no_sense(void **state) {
+    const char *const *its = *state;
+    assert_misuse(run(TRAIN "--out refused %s", its[0]));
+    assert_said(its[1]);
+    assert_false(exists("refused"));
+}
+
+static void a_folder_is_needed(void **) {
+    assert_misuse(run(TRAIN "--config tiny.json --data story.txt"));
+    assert_said("--out DIR is missing");
+}
+
+static void a_path_may_be_too_long(void **) {
     /* A path may be as long as the system takes it, and what lies in it has none any more. */
-    assert_refused_with(run(TRAIN TEXT "--out \"$(printf './%%.0s' $(seq 2040))x\""),
-                        "/…: the path is too long");
-    assert_refused_with(run(TRAIN "--out refused --tokenizer \"$(printf './%%.0s' $(seq 2045))\" "
-                                  "--config tiny.json --data story.txt"),
-                        "/…: the path is too long");
-    assert_refused_with(run(TRAIN "--out refused --config tiny.json --data story.txt --tokenizer "
-                                  "\"$(printf './%%.0s' $(seq 2100))\""),
-                        "/…: the path is too long");
-    assert_refused_with(
+    assert_error(
+        run(TRAIN "--config tiny.json --tokenizer '" STORIES
+                  "' --data story.txt --batch-size 1 --out \"$(printf './%%.0s' $(seq 2040))x\""),
+        "/…: the path is too long");
+    assert_error(run(TRAIN "--out refused --tokenizer \"$(printf './%%.0s' $(seq 2045))\" "
+                           "--config tiny.json --data story.txt"),
+                 "/…: the path is too long");
+    assert_error(run(TRAIN "--out refused --config tiny.json --data story.txt --tokenizer "
+                           "\"$(printf './%%.0s' $(seq 2100))\""),
+                 "/…: the path is too long");
+    assert_error(
         run(TRAIN
             "--out refused --config \"$(printf './%%.0s' $(seq 2100))tiny.json\" --data story.txt"),
         "/…: the path is too long");
@@ -131,8 +110,7 @@ typedef struct {
     Tensor tensors[3]; /* those that have a name */
 } TokenFile;
 
-static void broken_files_of_tokens_are_named(void **state) {
-    (void)state;
+static void broken_files_of_tokens_are_named(void **) {
     static const int32_t ids[] = {1, 2, 3, 4};
     static const float broken[] = {1, 2.5f, 3, 4}, negative[] = {1, -2, 3, 4},
                        ones[] = {1, 1, 1, 1};
@@ -171,8 +149,8 @@ static void broken_files_of_tokens_are_named(void **state) {
         size_t count = 0;
         while (count < COUNT(cases[i].tensors) && cases[i].tensors[count].name) count++;
         safetensors_save(AT("%s/broken.safetensors", folder), count, cases[i].tensors, 0, NULL);
-        assert_refused_with(run(TRAIN TOKENS "broken.safetensors --out refused"),
-                            AT("broken.safetensors: %s", cases[i].words));
+        assert_error(run(TRAIN TOKENS "broken.safetensors --out refused"),
+                     AT("broken.safetensors: %s", cases[i].words));
         if (exists("refused")) fail_msg("%d: %s", (int)i, said);
     }
 }
@@ -193,8 +171,7 @@ static void another_rank(Tensor *tensor) {
 }
 static void another_shape(Tensor *tensor) { tensor->shape[1] /= 2; }
 
-static void a_checkpoint_of_others_is_left_alone(void **state) {
-    (void)state;
+static void a_checkpoint_of_others_is_left_alone(void **) {
     static const Spoiled cases[] = {
         {"m/lm_head.weight", NULL, NULL, NULL,
          "its m/lm_head.weight is missing, and the model's [64, 32]"},
@@ -230,11 +207,11 @@ static void a_checkpoint_of_others_is_left_alone(void **state) {
             noted += !is || c->value;
         }
         assert_true(count + noted < file.count + file.metadata_count || c->change || c->value);
-        assert_int_equal(run("rm -rf spoiled && cp -r begun spoiled"), 0);
+        assert_runs("rm -rf spoiled && cp -r begun spoiled");
         safetensors_save(AT("%s/spoiled/checkpoint.safetensors", folder), count, tensors, noted,
                          notes);
-        assert_refused_with(run(TRAIN WORDS "--steps 2 --resume --out spoiled"), c->words);
-        assert_int_equal(run("cmp begun/model.safetensors spoiled/model.safetensors"), 0);
+        assert_error(run(TRAIN WORDS "--steps 2 --resume --out spoiled"), c->words);
+        assert_runs("cmp begun/model.safetensors spoiled/model.safetensors");
     }
     for (size_t n = 0; n < file.metadata_count; n++) { /* as an older version named it */
         notes[n] = file.metadata[n];
@@ -242,25 +219,23 @@ static void a_checkpoint_of_others_is_left_alone(void **state) {
     }
     safetensors_save(AT("%s/spoiled/checkpoint.safetensors", folder), file.count, file.tensors,
                      file.metadata_count, notes);
-    assert_int_equal(run(TRAIN WORDS "--steps 2 --resume --out spoiled"), 0);
+    assert_runs(TRAIN WORDS "--steps 2 --resume --out spoiled");
     memcpy(tensors, file.tensors, file.count * sizeof *tensors);
     tensors[file.count] = file.tensors[0];
     tensors[file.count].name = "one_more";
     safetensors_save(AT("%s/spoiled/checkpoint.safetensors", folder), file.count + 1, tensors,
                      file.metadata_count, file.metadata);
-    assert_refused_with(run(TRAIN WORDS "--steps 2 --resume --out spoiled"),
-                        "it has 1 tensors more");
+    assert_error(run(TRAIN WORDS "--steps 2 --resume --out spoiled"), "it has 1 tensors more");
     safetensors_close(&file);
 }
 
-static void a_folder_of_others_is_left_alone(void **state) {
-    (void)state;
-    assert_int_equal(run("mkdir sharded && touch sharded/model.safetensors.index.json"), 0);
-    assert_refused_with(run(TRAIN WORDS "--out sharded"),
-                        "a model lies there that no run of this program began");
-    assert_int_equal(run("ls sharded"), 0);
+static void a_folder_of_others_is_left_alone(void **) {
+    assert_runs("mkdir sharded && touch sharded/model.safetensors.index.json");
+    assert_error(run(TRAIN WORDS "--out sharded"),
+                 "a model lies there that no run of this program began");
+    assert_runs("ls sharded");
     assert_string_equal(strchr(said, 'm'), "model.safetensors.index.json\n");
-    assert_int_equal(run("mkdir -p odd/log.csv"), 0);
+    assert_runs("mkdir -p odd/log.csv");
     assert_int_equal(run(TRAIN WORDS "--steps 1 --out odd"), 1);
     assert_said("error: ");
     assert_said("odd/log.csv");
@@ -268,33 +243,25 @@ static void a_folder_of_others_is_left_alone(void **state) {
 }
 
 /* What a killed run had begun to write goes, what is not its own stays. */
-static void only_what_it_wrote_is_removed(void **state) {
-    (void)state;
-    assert_int_equal(
-        run("cp -r begun left; cd left; touch model.safetensors.tmp-1-0 log.csv.tmp-1-0 "
-            "config.json.tmp-1-0 notes.tmp-1-0; rm model.safetensors log.csv"),
-        0);
-    assert_int_equal(run(TRAIN WORDS "--steps 2 --resume --out left"), 0);
+static void only_what_it_wrote_is_removed(void **) {
+    assert_runs("cp -r begun left; cd left; touch model.safetensors.tmp-1-0 log.csv.tmp-1-0 "
+                "config.json.tmp-1-0 notes.tmp-1-0; rm model.safetensors log.csv");
+    assert_runs(TRAIN WORDS "--steps 2 --resume --out left");
     assert_said(
         "step 2 was the last: --model left and another --out begin with what it has learned\n");
-    assert_int_equal(run("cmp left/model.safetensors begun/model.safetensors"), 0);
-    assert_int_equal(run("cd left && ls *.tmp-*"), 0);
+    assert_runs("cmp left/model.safetensors begun/model.safetensors");
+    assert_runs("cd left && ls *.tmp-*");
     assert_string_equal(said, "notes.tmp-1-0\n");
 }
 
 /* What transformers needs is in its config.json, be it in that which it was made from or not. */
-static void its_config_says_what_others_need(void **state) {
-    (void)state;
-    assert_int_equal(
-        run(TRAIN "--config words.json --data '" GOLDEN
-                  "/run/words.safetensors' --seq-len 24 --batch-size 1 --steps 1 --out said"),
-        0);
-    assert_int_equal(
-        run("grep -c '\"model_type\": \"llama\"\\|\"dtype\": \"float32\"' said/config.json"), 0);
+static void its_config_says_what_others_need(void **) {
+    assert_runs(TRAIN "--config words.json --data '" GOLDEN
+                      "/run/words.safetensors' --seq-len 24 --batch-size 1 --steps 1 --out said");
+    assert_runs("grep -c '\"model_type\": \"llama\"\\|\"dtype\": \"float32\"' said/config.json");
     assert_string_equal(said, "2\n");
-    assert_int_equal(run(TRAIN TEXT "--steps 1 --out said_too"), 0);
-    assert_int_equal(
-        run("grep -c 'LlamaForCausalLM\\|\"[be]os_token_id\": [12]' said_too/config.json"), 0);
+    assert_runs(TRAIN TEXT "--steps 1 --out said_too");
+    assert_runs("grep -c 'LlamaForCausalLM\\|\"[be]os_token_id\": [12]' said_too/config.json");
     assert_string_equal(said, "3\n");
 }
 
@@ -302,11 +269,10 @@ static void its_config_says_what_others_need(void **state) {
 
 /* The table is a line for each step; those of steps that are done again, and one that is torn, are
  * taken out. */
-static void the_table_has_each_step_once(void **state) {
-    (void)state;
+static void the_table_has_each_step_once(void **) {
     size_t length;
-    assert_int_equal(run("cp -r begun torn; printf '3,72,9,9,9,9,\\n4,96,' >>torn/log.csv"), 0);
-    assert_int_equal(run(TRAIN WORDS "--steps 2 --resume --out torn"), 0);
+    assert_runs("cp -r begun torn; printf '3,72,9,9,9,9,\\n4,96,' >>torn/log.csv");
+    assert_runs(TRAIN WORDS "--steps 2 --resume --out torn");
     char *whole = file_read(AT("%s/begun/log.csv", folder), &length);
     char *mended = file_read(AT("%s/torn/log.csv", folder), &length);
     assert_string_equal(mended, whole);
@@ -315,19 +281,17 @@ static void the_table_has_each_step_once(void **state) {
 }
 
 /* The table grows beyond what the disk takes. */
-static void a_full_disk_is_no_secret(void **state) {
-    (void)state;
+static void a_full_disk_is_no_secret(void **) {
     assert_int_equal(run("ulimit -f 16; " TRAIN "--config words.json --data '" GOLDEN
                          "/run/words.safetensors' --seq-len 24 --batch-size 1 --threads 1 --steps "
                          "3000 --save-every 3000 --out full 2>why"),
                      1);
-    assert_int_equal(run("tail -n 1 why | tr '\\r' '\\n' | tail -n 1"), 0);
+    assert_runs("tail -n 1 why | tr '\\r' '\\n' | tail -n 1");
     assert_said("cannot write full/log.csv: File too large; the last checkpoint is whole");
     assert_false(exists("full/model.safetensors"));
 }
 
-static void time_that_is_left_is_told_in_its_unit(void **state) {
-    (void)state;
+static void time_that_is_left_is_told_in_its_unit(void **) {
     static const struct {
         int steps;
         const char *left;
@@ -360,43 +324,37 @@ static void time_that_is_left_is_told_in_its_unit(void **state) {
 
 /* gnuplot is asked twice, and a quote in a path stays one. Where there is none, or it cannot, a
  * note says so. */
-static void the_loss_is_drawn_where_it_can_be(void **state) {
-    (void)state;
-    assert_int_equal(run("mkdir bin && printf '#!/bin/sh\\nprintf \"%%%%s\\\\n\" \"$@\" "
-                         ">>asked\\n' >bin/gnuplot && chmod +x bin/gnuplot"),
-                     0);
-    assert_int_equal(run("cp -r begun \"it's\"; PATH=\"$PWD/bin:$PATH\" " TRAIN WORDS
-                         "--steps 2 --plot --resume --out \"it's\""),
-                     0);
+static void the_loss_is_drawn_where_it_can_be(void **) {
+    assert_runs("mkdir bin && printf '#!/bin/sh\\nprintf \"%%%%s\\\\n\" \"$@\" "
+                ">>asked\\n' >bin/gnuplot && chmod +x bin/gnuplot");
+    assert_runs("cp -r begun \"it's\"; PATH=\"$PWD/bin:$PATH\" " TRAIN WORDS
+                "--steps 2 --plot --resume --out \"it's\"");
     assert_null(strstr(said, "note: "));
-    assert_int_equal(run("cat asked"), 0);
+    assert_runs("cat asked");
     assert_said("\ndata='it''s/log.csv'\n");
     assert_said("\noutput='it''s/loss.svg'\n" ROOT "/chapters/17_training/loss.gp\n");
     assert_said("\npreview=1\n" ROOT "/chapters/17_training/loss.gp\n");
     assert_null(strstr(said, "validation=1"));
-    assert_int_equal(run("PATH=\"$PWD/bin:$PATH\" " TRAIN WORDS
-                         "--steps 1 --plot --eval-data '" GOLDEN
-                         "/run/words.safetensors' --out valid"),
-                     0);
-    assert_int_equal(run("grep -c validation=1 asked"), 0);
+    assert_runs("PATH=\"$PWD/bin:$PATH\" " TRAIN WORDS "--steps 1 --plot --eval-data '" GOLDEN
+                "/run/words.safetensors' --out valid");
+    assert_runs("grep -c validation=1 asked");
     static const char *const paths[] = {
         "$PWD/bin:$PATH",
 #ifndef EMULATED /* without a PATH there is no emulator either */
         "$PWD/nowhere",
 #endif
     };
-    assert_int_equal(run("printf '#!/bin/sh\\nexit 3\\n' >bin/gnuplot"), 0);
+    assert_runs("printf '#!/bin/sh\\nexit 3\\n' >bin/gnuplot");
     for (size_t i = 0; i < COUNT(paths); i++) {
-        assert_int_equal(
-            run("PATH=\"%s\" " TRAIN WORDS "--steps 2 --plot --resume --out begun", paths[i]), 0);
+        assert_runs("PATH=\"%s\" " TRAIN WORDS "--steps 2 --plot --resume --out begun", paths[i]);
         assert_said("note: the loss was not drawn: gnuplot is missing, or could not");
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_that_make_no_sense_are_named),
-        cmocka_unit_test(what_does_not_fit_is_named),
+        cmocka_unit_test(a_folder_is_needed),
+        cmocka_unit_test(a_path_may_be_too_long),
         cmocka_unit_test(broken_files_of_tokens_are_named),
         cmocka_unit_test(a_checkpoint_of_others_is_left_alone),
         cmocka_unit_test(a_folder_of_others_is_left_alone),
@@ -407,5 +365,7 @@ int main(void) {
         cmocka_unit_test(time_that_is_left_is_told_in_its_unit),
         cmocka_unit_test(the_loss_is_drawn_where_it_can_be),
     };
-    return cmocka_run_group_tests_name("recipe", tests, make_files, remove_folder) != 0;
+    static const Check checks[] = {CHECK(a_run_is_not_begun), CHECK(a_run_makes_no_sense)};
+    return run_with_cases("programs/recipe", COUNT(tests), tests, COUNT(checks), checks, make_files,
+                          remove_folder);
 }

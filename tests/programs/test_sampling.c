@@ -7,8 +7,7 @@
 
 enum { V = 5 };
 
-static void the_largest_logit_is_taken(void **state) {
-    (void)state;
+static void the_largest_logit_is_taken(void **) {
     for (int best = 0; best < V; best++) {
         float logits[V] = {-3, -3, -3, -3, -3};
         logits[best] = -1;
@@ -18,8 +17,7 @@ static void the_largest_logit_is_taken(void **state) {
 }
 
 /* Probabilities 1/8, 0, 1/2, 1/8, 1/4: where u lies, there is the token. */
-static void a_draw_falls_where_u_lies(void **state) {
-    (void)state;
+static void a_draw_falls_where_u_lies(void **) {
     const float logits[V] = {logf(1), -INFINITY, logf(4), logf(1), logf(2)};
     static const struct {
         double u;
@@ -43,8 +41,7 @@ static int chosen(SamplingParams sampling, const float logits[V], unsigned long 
 }
 
 /* Each sampler alone leaves one token, and leaves others if it is off. */
-static void each_sampler_is_asked(void **state) {
-    (void)state;
+static void each_sampler_is_asked(void **) {
     const float logits[V] = {0, 1, 1.2f, 0.9f, -1}, halves[V] = {0, 0.5f, 0.6f, 0.45f, -0.5f};
     const SamplingParams off = {.temperature = 1, .top_p = 1, .repetition_penalty = 1};
     SamplingParams greedy = off, colder = off, of_one = off, of_few = off, of_much = off,
@@ -74,8 +71,7 @@ static void each_sampler_is_asked(void **state) {
 }
 
 /* Wherever the largest of all stands, top_k() finds it. */
-static void the_largest_is_kept_at_either_end(void **state) {
-    (void)state;
+static void the_largest_is_kept_at_either_end(void **) {
     for (int best = 0; best < V; best++) {
         float logits[V] = {0, 1, 2, 1, 0}, out[V];
         logits[best] = 3;
@@ -85,8 +81,7 @@ static void the_largest_is_kept_at_either_end(void **state) {
 }
 
 /* The order of the samplers: a colder model has fewer tokens that together have top_p. */
-static void the_temperature_comes_first(void **state) {
-    (void)state;
+static void the_temperature_comes_first(void **) {
     const float logits[V] = {0, 1, 1.2f, 0.9f, -1};
     const SamplingParams both = {.temperature = 0.2f, .top_p = 0.45f, .repetition_penalty = 1};
     for (unsigned long seed = 0; seed < 200; seed++)

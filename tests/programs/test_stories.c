@@ -13,11 +13,10 @@ static void check(const char *story) {
     FILE *file = fopen(AT("%s/story", folder), "w");
     fputs(story, file);
     fclose(file);
-    assert_int_equal(run("--check story"), 0);
+    assert_runs("--check story");
 }
 
-static void the_impossible_is_seen(void **state) {
-    (void)state;
+static void the_impossible_is_seen(void **) {
     static const char *const events[] = {
         "Long ago there lived Carl, a shy owl.",
         "There was also Ben, a shy owl.",
@@ -60,8 +59,7 @@ static void the_impossible_is_seen(void **state) {
     assert_said("0 of 1 stories are consistent");
 }
 
-static void the_possible_is_believed(void **state) {
-    (void)state;
+static void the_possible_is_believed(void **) {
     check(BEGINNING "Anna wanted the red ball so much. " END);
     assert_said("this cannot be: Anna wanted"); /* it is hers */
     check(BEGINNING
@@ -79,8 +77,7 @@ static void the_possible_is_believed(void **state) {
                         "1 of 1 stories are consistent, 7 of 7 questions are answered rightly\n");
 }
 
-static void wrong_answers_are_counted(void **state) {
-    (void)state;
+static void wrong_answers_are_counted(void **) {
     check(
         BEGINNING
         "Anna left the red ball in the forest. In the forest Anna found a blue ball. " END QUESTION(
@@ -102,20 +99,16 @@ static void wrong_answers_are_counted(void **state) {
 }
 
 /* As many as are asked for, and a blank line between two. */
-static void stories_are_told_apart(void **state) {
-    (void)state;
+static void stories_are_told_apart(void **) {
     enum { STORIES = 6 };
-    assert_int_equal(run("--count %d --seed 5", STORIES), 0);
+    assert_runs("--count %d --seed 5", STORIES);
     int count = 1;
     for (const char *rest = said; (rest = strstr(rest, "\n\n")); rest += 2) count++;
     assert_int_equal(count, STORIES);
 }
 
-static void what_is_no_story_is_refused(void **state) {
-    (void)state;
-    assert_int_equal(run("--check /dev/null"), 1);
-    assert_one_clear_line();
-    assert_said("there is no story");
+static void what_is_no_story_is_refused(void **) {
+    assert_error(run("--check /dev/null"), "there is no story");
     assert_misuse(run("a story"));
     assert_misuse(run("--count many"));
 }

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 
@@ -73,8 +72,7 @@ static int end(void) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void a_conversation_has_a_prompt(void **state) {
-    (void)state;
+static void a_conversation_has_a_prompt(void **) {
     start("exec '" BUILD "/llama' --chat --quiet --seed 1 --max-tokens 5");
     expect("> ");
     type("Hello!\n");
@@ -94,10 +92,8 @@ static void a_conversation_has_a_prompt(void **state) {
     assert_int_equal(end(), 0);
 }
 
-static void progress_is_shown(void **state) {
-    (void)state;
-    assert_int_equal(run("for i in 1 2 3 4; do echo Once upon a time there was a fox.; done >text"),
-                     0);
+static void progress_is_shown(void **) {
+    assert_runs("for i in 1 2 3 4; do echo Once upon a time there was a fox.; done >text");
     start("exec '" BUILD "/llama' --perplexity text --ctx-size 9");
     expect("\r[#");
     expect(" of 43 tokens, perplexity "); /* so far */
@@ -105,7 +101,7 @@ static void progress_is_shown(void **state) {
     expect("perplexity ");
     expect("\r\nperplexity ");
     assert_int_equal(end(), 0);
-    assert_int_equal(run("'" BUILD "/llama' --perplexity text --ctx-size 9"), 0);
+    assert_runs("'" BUILD "/llama' --perplexity text --ctx-size 9");
     assert_null(strchr(said, '#'));
     start("exec '" BUILD "/quantize' '" ROOT "/common/stories/model' stories.gguf --type q8_0");
     expect("\r[#");
@@ -115,9 +111,8 @@ static void progress_is_shown(void **state) {
 }
 
 /* Before the first step is done there is nothing to tell of it, and it may take long. */
-static void a_long_step_says_how_long_it_is(void **state) {
-    (void)state;
-    assert_int_equal(run("echo Once upon a time there was a fox. >fox"), 0);
+static void a_long_step_says_how_long_it_is(void **) {
+    assert_runs("echo Once upon a time there was a fox. >fox");
     start(
         "exec '" BUILD "/train' --model '" ROOT
         "/common/stories/model' --data fox::3 --out trained --steps 1 --batch-size 2 --seq-len 12");
@@ -126,9 +121,8 @@ static void a_long_step_says_how_long_it_is(void **state) {
     assert_int_equal(end(), 0);
 }
 
-static void a_long_prompt_is_announced(void **state) {
-    (void)state;
-    assert_int_equal(run("for i in $(seq 60); do printf 'Mia has the red ball. '; done >long"), 0);
+static void a_long_prompt_is_announced(void **) {
+    assert_runs("for i in $(seq 60); do printf 'Mia has the red ball. '; done >long");
     start("exec '" BUILD "/llama' --prompt - --max-tokens 3 --seed 1 <long");
     expect("processing a prompt of ");
     expect(" tokens; then up to 3 tokens are generated\r\nMia has the red ball. ");
@@ -137,19 +131,18 @@ static void a_long_prompt_is_announced(void **state) {
     expect("Mia has");
     assert_null(strstr(said, "processing"));
     assert_int_equal(end(), 0);
-    assert_int_equal(run("'" BUILD "/llama' --prompt - --max-tokens 3 --seed 1 <long"), 0);
+    assert_runs("'" BUILD "/llama' --prompt - --max-tokens 3 --seed 1 <long");
     assert_null(strstr(said, "processing"));
 }
 
-static void pieces_are_coloured(void **state) {
-    (void)state;
+static void pieces_are_coloured(void **) {
     static const char command[] =
         "'" BUILD "/tokenize' --model '" ROOT
         "/tests/golden/tokenizers/sentencepiece' --encode 'the llama' --pieces";
     start(command);
     expect("\033[30;106m▁the\033[0m\033[30;103m");
     assert_int_equal(end(), 0);
-    assert_int_equal(run("%s", command), 0);
+    assert_runs("%s", command);
     assert_null(strchr(said, '\033'));
 }
 
@@ -171,8 +164,7 @@ static void wait_until_it_waits(pid_t process, int input) {
 }
 
 /* An answer that nobody reads stops at Ctrl-C, and what it cut off is no error. */
-static void ctrl_c_stops_an_answer(void **state) {
-    (void)state;
+static void ctrl_c_stops_an_answer(void **) {
     int input[2], output[2], status;
     static char full[1 << 20];
     assert_true(pipe(input) == 0 && pipe(output) == 0);

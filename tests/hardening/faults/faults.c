@@ -40,68 +40,21 @@
 
 /* ------------------------------------------------------------------ what is run, and what fails */
 
-/* A word that begins with @ is a path in this repository. The folder of a run holds `text`,
- * `model.bin`, `tokenizer.bin`, `old.safetensors` and `task/one.c`. */
-static const char *const commands[] = {
-    "llama --quiet --seed 1 --max-tokens 3 --prompt Once",
-    "llama --quiet --seed 1 --max-tokens 3 --model model.bin --tokenizer tokenizer.bin",
-    "llama --quiet --seed 1 --max-tokens 3 --prompt - --repetition-penalty 1.1 --top-k 9 --min-p "
-    "0.1 --bf16-activations < text",
-    "llama --quiet --seed 1 --max-tokens 3 --ctx-size 200 --system-prompt Brief --chat < text",
-    "llama --perplexity text --ctx-size 8",
-    "llama --perplexity - < text",
-    "inspect --summary llama-3.1-8b",
-    "inspect --summary @tests/golden/models/llama31",
-    "inspect --model @tests/golden/models/llama2_70b --token-ids 1,2,3 --save old.safetensors",
-    "inspect --model @tests/golden/models/llama1 --compare "
-    "@tests/golden/models/llama1/expected.safetensors",
-    "inspect --model model.bin --token-ids 1,2,3 --save new.safetensors",
-    "inspect --model @tests/golden/gguf/mixed.gguf --token-ids 1,2,3",
-    "quantize @common/stories/model new.gguf --type q4_0 --quiet",
-    "tokenize --model @tests/golden/tokenizers/sentencepiece --encode-file text --pieces --bos",
-    "tokenize --model @tests/golden/tokenizers/user_defined --encode-file - --special < text",
-    "tokenize --model @tests/golden/tokenizers/prepend --encode-file text",
-    "tokenize --model @tests/golden/tokenizers/metaspace --encode-file text",
-    "tokenize --model @tests/golden/tokenizers/byte_level --encode-file text",
-    "tokenize --model @tests/golden/tokenizers/tiktoken --encode-file text",
-    "tokenize --model @tests/golden/tokenizers/byte_level.gguf --encode-file text",
-    "tokenize --model @tests/golden/tokenizers/user_defined.gguf --encode-file text",
-    "tokenize --model tokenizer.bin --encode-file text",
-    "tokenize --model tokenizer.bin --info",
-    "tokenize --model tokenizer.bin --decode 1,5,70,71,72",
-    "tokenize --model @tests/golden/tokenizers/tiktoken --decode 1,5,70,71,72",
-    "verify relu",
-    "verify relu --list",
-    "verify relu --export-inputs old.safetensors",
-    "verify relu --check-outputs @tests/golden/relu.safetensors",
-    "verify relu --check-outputs - < old.safetensors",
-    "stories --count 3",
-    "curriculum --tokenizer @common/stories/model --copy-task 1 --out old.safetensors",
-    "curriculum --tokenizer @common/stories/model --lessons 1 --out new.safetensors",
-    "grade --exercise 02 --csv grades.csv task",
-    "01_normalization",
-    "01_figures --data data",
-    "02_activation",
-    "02_figures --data data",
-    "03_feed_forward",
-    "03_figures --data data",
-    "05_rope",
-    "05_figures --data data",
-    "04_attention",
-    "04_figures --data data",
-    "06_grouped_query",
-    "06_figures --data data",
-    "07_kv_cache",
-    "07_figures --data data",
-    "08_flash_attention",
-    "08_figures --data data",
-    "09_decoder",
-    "09_figures --data data",
-    "10_tokenizer",
-    "10_figures --data data",
-    "11_generation",
-    "11_figures --data data",
-};
+/* commands.txt, beside this file, has one a line. A word that begins with @ is a path in this
+ * repository. The folder of a run holds `text`, `model.bin`, `tokenizer.bin`, `old.safetensors` and
+ * `task/one.c`. */
+enum { MOST_COMMANDS = 100 };
+static const char *commands[MOST_COMMANDS];
+static int command_count;
+
+static void read_commands(void) {
+    size_t size;
+    char *rest = file_read(ROOT "/tests/hardening/faults/commands.txt", &size);
+    for (char *line; (line = strsep(&rest, "\n")) && *line;) {
+        if (command_count == MOST_COMMANDS) fail("over %d commands", MOST_COMMANDS);
+        commands[command_count++] = line;
+    }
+}
 
 /* The compiler's calls, and those of the process that a submission runs in, are not counted. */
 static bool starts_programs(int command) { return strncmp(commands[command], "grade ", 6) == 0; }
@@ -574,7 +527,7 @@ static Run run_undisturbed(int number, long at[MOST_PLACES]) {
 
 static int try_all(long every) {
     Tally tally = {0};
-    for (int number = 0; number < COUNT(commands); number++) {
+    for (int number = 0; number < command_count; number++) {
         static long at[MOST_PLACES];
         Run undisturbed = run_undisturbed(number, at);
         fill_folder();
@@ -593,7 +546,7 @@ static int try_all(long every) {
 static int try_one(int number, const char *kind_name, const char *n) {
     Kind kind = 0;
     while (kind < KINDS && !same(kinds[kind].name, kind_name)) kind++;
-    if (kind == KINDS || number < 0 || number >= COUNT(commands))
+    if (kind == KINDS || number < 0 || number >= command_count)
         fail("there is no command %d, or no kind %s", number, kind_name);
     Run one = run(number, (Fault){kind, atol(n), strchr(n, '+')});
     printf("%s\nstatus %x\n%s%s", one.output, (unsigned)one.status, one.errors, one.files);
@@ -611,6 +564,7 @@ int main(int argc, char **argv) {
     if ((argc != 3 && argc != 5) || !realpath(argv[1], absolute))
         fail("usage: faults BUILD EVERY | faults BUILD COMMAND KIND N");
     build = absolute;
+    read_commands();
     snprintf(preload, sizeof preload, "LD_PRELOAD=%s/allocations.so", build);
     int shared = memfd_create("allocations", 0);
     snprintf(counter, sizeof counter, "/proc/%d/fd/%d", getpid(), shared);
