@@ -308,7 +308,7 @@ static void make_an_endless_model(void) {
  * shell's words name. All must be gone soon. Of Open MPI 4, which knows -q, the user reads what our
  * ranks say; Open MPI 5 may no longer listen to them, and speaks itself. */
 static void assert_ends_soon(const char *whom, const char *words, const char *its_own) {
-    bool quiet = strstr(MPIRUN, " -q ");
+    bool quiet = strncmp(MPIRUN, "mpirun -q ", 10) == 0;
     make_an_endless_model();
     run("rm -f story pid.*; " MPIRUN
         " -n 3 sh -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec \"$0\" \"$@\"' " OURS
@@ -339,7 +339,7 @@ int main(void) {
     setenv("OMP_NUM_THREADS", "1", 1);
     /* The libevent of Open MPI 4, which knows -q, may otherwise warn of a file that it has closed
      * itself, as it ends. Open MPI 5 has epoll alone. */
-    if (strstr(MPIRUN, " -q ")) setenv("EVENT_NOEPOLL", "1", 1);
+    if (strncmp(MPIRUN, "mpirun -q ", 10) == 0) setenv("EVENT_NOEPOLL", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
     const struct CMUnitTest tests[] = {
