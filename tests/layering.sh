@@ -173,25 +173,30 @@ build() {
     verdict "cd chapters/$chapter && make clean && make ($seconds s)"
 }
 
-# A compiler that compiles each file once for all chapters that give the same flags. They all give another ROOT, which only
-# matters when the program runs. Without optimization, because only the list of files is in question.
+# A compiler that compiles each file once, for the first chapter that needs it. Without optimization, because only the list
+# of files is in question.
 write_compiler() {
-    cat >"$scratch/cc" <<END
-#!/bin/sh
-compiler="${CC:-cc}" objects="$scratch/objects"
-END
+    printf '#!/bin/sh\ncompiler="%s" objects="%s"\n' "${CC:-cc}" "$scratch/objects" >"$scratch/cc"
     cat >>"$scratch/cc" <<'END'
-flags=$(printf '%s\n' "$@" | grep '^-[DIWfms]' | grep -v '^-DROOT=')
-objects=$objects/$(echo "$flags" | cksum | tr ' ' -)
-mkdir -p "$objects"
+for word; do
+    case $word in
+    -DROOT=*) ;; # another in each chapter, and used only when the program runs
+    -[DIWfms]*) flags="$flags $word" ;;
+    esac
+done
 for word; do
     shift
-    case $word in *.c)
-        object=$objects$(realpath "$word" | tr / -).o
-        [ "$object" -nt "$word" ] || $compiler $flags -O0 -DROOT='""' -c "$word" -o "$object" || exit
-        word=$object ;;
+    case $word in
+    ../../*.c) object=$objects/${word#../../}.o ;;
+    ../*.c) object=$objects/chapters/${word#../}.o ;;
+    *.c) object=$objects/chapters/${PWD##*/}/$word.o ;;
+    *) object= ;;
     esac
-    set -- "$@" "$word"
+    if [ "$object" ] && ! [ "$object" -nt "$word" ]; then
+        mkdir -p "${object%/*}"
+        $compiler $flags -O0 -DROOT='""' -c "$word" -o "$object" || exit
+    fi
+    set -- "$@" "${object:-$word}"
 done
 exec $compiler "$@"
 END

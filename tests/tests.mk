@@ -17,7 +17,7 @@ choose   = $(or $(filter $(ONLY),$(EVERY)),$(filter $(1),$(LONGEST)) $(filter-ou
 SHELLS   = languages layering alone lessons
 # Tests that run programs, which must be there.
 OUTSIDE  = $(basename $(notdir $(wildcard tests/programs/test_*.c tests/judge/test_*.c))) lessons languages \
-    $(addprefix test_,backward chat data decoder edges elementwise generation model tokenizer)
+    $(addprefix test_,chat data decoder edges elementwise generation model tokenizer)
 
 # A test's own code is compiled at -O1, in half the time: the code that it tests has all flags.
 $(BUILD)/objects/tests/%.o: DEFINES = $(if $(filter test_%.c,$(<F)),-O1) -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) \
@@ -53,7 +53,8 @@ test test-slow test-all:
 	@$(if $(CMOCKA),,echo "cmocka, the C test library, is missing for $(CC): apt install libcmocka-dev | brew install cmocka"; exit 1)
 	@$(MAKE) --no-print-directory $(PARALLEL) $(patsubst %,$(BUILD)/tests/%,$(filter-out $(SHELLS),$(CHOSEN))) \
 	    $(patsubst replay_%,$(BUILD)/corpus/%,$(filter replay_%,$(CHOSEN))) \
-	    $(if $(filter $(OUTSIDE),$(CHOSEN)),all $(BUILD)/compile.sh) $(if $(filter test_parallel,$(CHOSEN)),$(OTHER_VERSION))
+	    $(if $(filter $(OUTSIDE),$(CHOSEN)),all $(BUILD)/compile.sh) \
+	    $(if $(filter test_backward,$(CHOSEN)),$(BUILD)/16_backward) $(if $(filter test_parallel,$(CHOSEN)),$(OTHER_VERSION))
 	@$(if $(filter lessons,$(CHOSEN)),$(MAKE) -s --no-print-directory $(PARALLEL) $(filter-out %/12_speed.txt,$(QUOTED)))
 	@$(if $(filter lessons,$(CHOSEN)),$(MAKE) -s --no-print-directory $(QUOTED))
 	@PYTHON=$(PYTHON) sh tests/run.sh $(foreach t,$(CHOSEN),$(call command,$(t)))
@@ -118,7 +119,7 @@ check-all: ## the long check: other machines and compilers, faults, fuzzing, mut
 
 venv: ## PyTorch and transformers in build/venv, for golden values and notebooks
 	@python3 -m venv build/venv || { echo "venv: apt install python3-venv"; exit 1; }
-	@build/venv/bin/pip install -q -r notebooks/requirements.txt
+	@build/venv/bin/pip install -q --no-compile -r notebooks/requirements.txt
 torch = $(PYTHON) -c 'import safetensors, torch' 2>/dev/null || { echo "$@: $(PYTHON) has no PyTorch: make venv"; exit 1; }
 
 GOLDEN = golden low_precision printing articles 09_decoder 16_gradients 17_run unseen stories sentence unicode_data 10_tokenizer 10_others chat vocabularies 13_gguf
