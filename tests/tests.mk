@@ -9,9 +9,9 @@ WITHOUT  = $(if $(PCRE2),,test_tokenizer test_tokenizer_pipeline test_chat)
 TESTS    = $(filter-out $(WITHOUT),$(basename $(notdir $(SOURCES))))
 READERS  = safetensors gguf config model template $(if $(PCRE2),tokenizer text)
 # These take more time than all others together: make test leaves them to make test-slow.
-SLOW     = test_solved test_parallel test_mine test_submissions test_grade alone test_fast test_random
+SLOW     = test_solved test_parallel test_mine test_submissions test_grade alone test_fast test_random languages test_data
 # These take longest and run first, so that the others end beside them.
-LONGEST  = $(SLOW) layering test_programs test_tokenizer test_generation test_training languages test_model test_data
+LONGEST  = $(SLOW) layering test_programs test_tokenizer test_generation test_training test_model
 EVERY    = $(TESTS) $(READERS:%=replay_%) languages layering alone lessons
 choose   = $(or $(filter $(ONLY),$(EVERY)),$(filter $(1),$(LONGEST)) $(filter-out $(LONGEST),$(1)))
 SHELLS   = languages layering alone lessons
@@ -54,8 +54,8 @@ test test-slow test-all:
 	@$(MAKE) --no-print-directory $(PARALLEL) $(patsubst %,$(BUILD)/tests/%,$(filter-out $(SHELLS),$(CHOSEN))) \
 	    $(patsubst replay_%,$(BUILD)/corpus/%,$(filter replay_%,$(CHOSEN))) \
 	    $(if $(filter $(OUTSIDE),$(CHOSEN)),all $(BUILD)/compile.sh) \
-	    $(if $(filter test_backward,$(CHOSEN)),$(BUILD)/16_backward) $(if $(filter test_parallel,$(CHOSEN)),$(OTHER_VERSION))
-	@$(if $(filter lessons,$(CHOSEN)),$(MAKE) -s --no-print-directory $(PARALLEL) $(filter-out %/12_speed.txt,$(QUOTED)))
+	    $(if $(filter test_backward,$(CHOSEN)),$(BUILD)/16_backward) $(if $(filter test_parallel,$(CHOSEN)),$(OTHER_VERSION)) \
+	    $(if $(filter lessons,$(CHOSEN)),$(filter-out %/12_speed.txt,$(QUOTED)))
 	@$(if $(filter lessons,$(CHOSEN)),$(MAKE) -s --no-print-directory $(QUOTED))
 	@PYTHON=$(PYTHON) sh tests/run.sh $(foreach t,$(CHOSEN),$(call command,$(t)))
 
