@@ -176,7 +176,7 @@ build() {
 # A compiler that compiles each file once, for the first chapter that needs it. Without optimization, because only the list
 # of files is in question.
 write_compiler() {
-    printf '#!/bin/sh\ncompiler="%s" objects="%s"\n' "${CC:-cc}" "$scratch/objects" >"$scratch/cc"
+    printf '#!/bin/sh\nflags= compiler="%s" objects="%s"\n' "${CC:-cc}" "$scratch/objects" >"$scratch/cc"
     cat >>"$scratch/cc" <<'END'
 for word; do
     case $word in

@@ -9,9 +9,9 @@ WITHOUT  = $(if $(PCRE2),,test_tokenizer test_tokenizer_pipeline test_chat)
 TESTS    = $(filter-out $(WITHOUT),$(basename $(notdir $(SOURCES))))
 READERS  = safetensors gguf config model template $(if $(PCRE2),tokenizer text)
 # These take more time than all others together: make test leaves them to make test-slow.
-SLOW     = test_solved test_parallel test_mine test_submissions test_grade alone test_fast test_random languages test_data
+SLOW     = test_solved test_parallel test_mine test_submissions test_grade alone test_fast test_random test_training languages test_data
 # These take longest and run first, so that the others end beside them.
-LONGEST  = $(SLOW) layering test_programs test_tokenizer test_generation test_training test_model
+LONGEST  = $(SLOW) layering test_programs test_tokenizer test_generation test_model
 EVERY    = $(TESTS) $(READERS:%=replay_%) languages layering alone lessons
 choose   = $(or $(filter $(ONLY),$(EVERY)),$(filter $(1),$(LONGEST)) $(filter-out $(LONGEST),$(1)))
 SHELLS   = languages layering alone lessons
@@ -47,7 +47,7 @@ test:      CHOSEN = $(call choose,$(filter-out $(SLOW),$(EVERY)))
 test-slow: CHOSEN = $(call choose,$(filter $(SLOW),$(EVERY)))
 test-all:  CHOSEN = $(call choose,$(EVERY))
 test: ## kernels against PyTorch, known mistakes, parsers, programs and lessons; some: make test ONLY="test_rope lessons"
-test-slow: ## what make test leaves out: a reader's Llama, a class to grade, several ranks, every kernel as a reader's
+test-slow: ## what make test leaves out: a reader's Llama, a class to grade, several ranks, training, every kernel as a reader's
 test-all: ## make test and make test-slow
 test test-slow test-all:
 	@$(if $(CMOCKA),,echo "cmocka, the C test library, is missing for $(CC): apt install libcmocka-dev | brew install cmocka"; exit 1)
