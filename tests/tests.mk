@@ -8,16 +8,19 @@ SOURCES  = $(wildcard tests/kernels/test_*.c tests/formats/test_*.c tests/progra
 WITHOUT  = $(if $(PCRE2),,test_tokenizer test_tokenizer_pipeline test_chat)
 TESTS    = $(filter-out $(WITHOUT),$(basename $(notdir $(SOURCES))))
 READERS  = safetensors gguf config model template $(if $(PCRE2),tokenizer text)
+# These take more time than all others together: make test leaves them to make test-slow.
+SLOW     = test_own test_parallel test_mine test_submissions test_grade alone test_random test_training languages test_data
 # These take longest and run first, so that the others end beside them.
-LONGEST  = test_parallel test_programs test_grade test_mine test_random test_product test_submissions test_quantize test_verify test_golden test_tokenizer test_chat lessons
-EVERY    = $(TESTS) $(READERS:%=replay_%) languages layering lessons
-CHOSEN   = $(or $(filter $(ONLY),$(EVERY)),$(filter $(EVERY),$(LONGEST)) $(filter-out $(LONGEST),$(EVERY)))
-SHELLS   = languages layering lessons
+LONGEST  = $(SLOW) layering test_programs test_tokenizer test_generation test_model
+EVERY    = $(TESTS) $(READERS:%=replay_%) languages layering alone lessons
+choose   = $(or $(filter $(ONLY),$(EVERY)),$(filter $(1),$(LONGEST)) $(filter-out $(LONGEST),$(1)))
+SHELLS   = languages layering alone lessons
 # Tests that run programs, which must be there.
 OUTSIDE  = $(basename $(notdir $(wildcard tests/programs/test_*.c tests/judge/test_*.c))) lessons languages \
-    $(addprefix test_,backward chat data decoder edges elementwise generation model product tokenizer)
+    $(addprefix test_,chat data decoder edges elementwise generation model tokenizer)
 
-$(BUILD)/objects/tests/%.o: DEFINES = -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) \
+# A test's own code is compiled at -O1, in half the time: the code that it tests has all flags.
+$(BUILD)/objects/tests/%.o: DEFINES = $(if $(filter test_%.c,$(<F)),-O1) -DBUILD=$(call quote,$(call string,$(abspath $(BUILD)))) \
     -DCHAPTERS='"$(CHAPTERS)"' -DPROGRAMS='"$(notdir $(PROGRAMS))"' $(if $(MPI),-DMPIRUN=$(call quote,$(call string,$(MPIRUN))))
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/kernels/%.o $(BUILD)/libjudge.a $(BUILD)/libllama.a
@@ -36,16 +39,23 @@ $(BUILD)/corpus/%: tests/hardening/fuzz/%.tar.gz
 
 command = $(or $(if $(filter replay_%,$(1)),"$(BUILD)/tests/$(1) $(BUILD)/corpus/$(1:replay_%=%)"), \
     $(if $(filter languages,$(1)),"sh tests/submissions/languages/run.sh $(BUILD)"), \
-    $(if $(filter layering,$(1)),"sh tests/layering.sh"), \
+    $(if $(filter layering,$(1)),"sh tests/layering.sh"), $(if $(filter alone,$(1)),"sh tests/layering.sh --alone"), \
     $(if $(filter lessons,$(1)),"sh tests/lessons.sh $(BUILD)/data --check"),"$(BUILD)/tests/$(1)")
 
 # ONLY="test_rope lessons" runs some of them. What lessons quote of chapter 12 is run by itself, because it measures time.
+test:      CHOSEN = $(call choose,$(filter-out $(SLOW),$(EVERY)))
+test-slow: CHOSEN = $(call choose,$(filter $(SLOW),$(EVERY)))
+test-all:  CHOSEN = $(call choose,$(EVERY))
 test: ## kernels against PyTorch, known mistakes, parsers, programs and lessons; some: make test ONLY="test_rope lessons"
+test-slow: ## what make test leaves out: a reader's Llama, a class to grade, several ranks, training, every kernel as a reader's
+test-all: ## make test and make test-slow
+test test-slow test-all:
 	@$(if $(CMOCKA),,echo "cmocka, the C test library, is missing for $(CC): apt install libcmocka-dev | brew install cmocka"; exit 1)
 	@$(MAKE) --no-print-directory $(PARALLEL) $(patsubst %,$(BUILD)/tests/%,$(filter-out $(SHELLS),$(CHOSEN))) \
 	    $(patsubst replay_%,$(BUILD)/corpus/%,$(filter replay_%,$(CHOSEN))) \
-	    $(if $(filter $(OUTSIDE),$(CHOSEN)),all $(BUILD)/compile.sh) $(if $(filter test_parallel,$(CHOSEN)),$(OTHER_VERSION))
-	@$(if $(filter lessons,$(CHOSEN)),$(MAKE) -s --no-print-directory $(PARALLEL) $(filter-out %/12_speed.txt,$(QUOTED)))
+	    $(if $(filter $(OUTSIDE),$(CHOSEN)),all $(BUILD)/compile.sh) \
+	    $(if $(filter test_backward,$(CHOSEN)),$(BUILD)/16_backward) $(if $(filter test_parallel,$(CHOSEN)),$(OTHER_VERSION)) \
+	    $(if $(filter lessons,$(CHOSEN)),$(filter-out %/12_speed.txt,$(QUOTED)))
 	@$(if $(filter lessons,$(CHOSEN)),$(MAKE) -s --no-print-directory $(QUOTED))
 	@PYTHON=$(PYTHON) sh tests/run.sh $(foreach t,$(CHOSEN),$(call command,$(t)))
 
@@ -77,13 +87,13 @@ SANITIZERS = -O1 $(call accepts,-march=native) -fno-omit-frame-pointer -fsanitiz
              $(if $(call accepts,-Werror -fsanitize=address --param=asan-use-after-return=0),--param=asan-use-after-return=0)
 
 sanitize: ## the tests under the address, undefined-behaviour and bounds sanitizers; or make sanitize WHAT="fault-injection EVERY=60"
-	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" MPI= $(or $(WHAT),test)
+	@$(MAKE) --no-print-directory BUILD=build/sanitize CFLAGS="$(SANITIZERS)" MPI= $(or $(WHAT),test-all)
 
 # On one thread, so that the counts of several do not mix. MALLOC_PERTURB_ makes memory that was not written no zero.
 coverage: ## the lines and branches of chapters/ and common/ that the tests run
 	@find build/coverage -name '*.gcda' -delete 2>/dev/null || true
 	@MALLOC_PERTURB_=85 OMP_NUM_THREADS=1 $(MAKE) --no-print-directory BUILD=build/coverage CPPFLAGS=-DUNTIMED \
-	    CFLAGS="-O1 --coverage -include tests/hardening/coverage/coverage.h" test fault-injection EVERY=$(or $(EVERY),40) \
+	    CFLAGS="-O1 --coverage -include tests/hardening/coverage/coverage.h" test-all fault-injection EVERY=$(or $(EVERY),40) \
 	    $(foreach n,12 16 17,build/coverage/data/$(n)_figures.txt)
 	@sh tests/hardening/coverage/table.sh build/coverage
 
@@ -110,7 +120,7 @@ check-all: ## the long check: other machines and compilers, faults, fuzzing, mut
 
 venv: ## PyTorch and transformers in build/venv, for golden values and notebooks
 	@python3 -m venv build/venv || { echo "venv: apt install python3-venv"; exit 1; }
-	@build/venv/bin/pip install -q -r notebooks/requirements.txt
+	@build/venv/bin/pip install -q --no-compile -r notebooks/requirements.txt
 torch = $(PYTHON) -c 'import safetensors, torch' 2>/dev/null || { echo "$@: $(PYTHON) has no PyTorch: make venv"; exit 1; }
 
 GOLDEN = golden low_precision printing articles 09_decoder 16_gradients 17_run unseen stories sentence unicode_data 10_tokenizer 10_others chat vocabularies 13_gguf

@@ -336,19 +336,20 @@ class Kernel:
 
     def require_distinct_twins(self, cases):
         """A twin is named when an output matches it wherever it is stored: no other may match there too."""
+        stored = [(case, case.twins()) for case in cases]
         for one in self.mistakes:
-            if not any(one in case.twins() for case in cases):
+            if not any(one in twins for _, twins in stored):
                 raise GoldenError(f"{self.name}: the twin {one} is clearly wrong in no case")
             for other in self.mistakes.keys() - {one}:
-                apart = [case.tolerances(case.mistakes[one].output, case.mistakes[other].output)
-                         for case in cases if self.can_tell(case, one, other)]
-                if apart and max(apart) < CLEARLY:
+                telling = [case for case, twins in stored if self.can_tell(case, twins, one, other)]
+                if telling and not any(case.tolerances(case.mistakes[one].output, case.mistakes[other].output) >= CLEARLY
+                                       for case in telling):
                     raise GoldenError(f"{self.name}: no case tells the twins {one} and {other} apart")
 
     @staticmethod
-    def can_tell(case, one, other):
+    def can_tell(case, twins, one, other):
         """Both are known there, and one is stored: where the other is right, that tells as well."""
-        return (not {one, other}.isdisjoint(case.twins())
+        return (not {one, other}.isdisjoint(twins)
                 and all(name in case.mistakes and case.mistakes[name].blur <= BLURRED for name in (one, other)))
 
 

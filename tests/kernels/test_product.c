@@ -1,11 +1,11 @@
-/* The fast kernels of training: the workbench's verdict; and both tables beside sums in double, at
- * sizes that fill more than one tile, panel and block. */
+/* The kernels of training: both tables beside sums in double, at sizes that fill more than one tile,
+ * panel and block. */
 #include "17_training/product.h"
 #include "common/error.h"
 #include "common/random.h"
 #include "common/tensor.h"
 #include "common/timer.h"
-#include "tests/program.h"
+#include "tests/test.h"
 #include "tests/training_tables.h"
 
 #include <math.h>
@@ -15,23 +15,6 @@ static float *random_numbers(size_t count) {
     float *numbers = xmalloc(count * sizeof *numbers);
     random_fill(&random, count, numbers);
     return numbers;
-}
-
-/* As if a reader had written them: PyTorch's cases, random shapes beside the chapters' own, guarded
- * arrays. */
-static void the_workbench_says_right(void **) {
-    static const char names[] =
-        "-Dfast_linear=linear -Dfast_linear_backward=linear_backward -Dfast_rms_norm=rms_norm "
-        "-Dfast_swiglu=swiglu -Dfast_swiglu_backward=swiglu_backward "
-        "-Dfast_flash_attention_lse=flash_attention_lse "
-        "-Dfast_flash_attention_backward=flash_attention_backward "
-        "-Dfast_cross_entropy=cross_entropy -Dfast_cross_entropy_backward=cross_entropy_backward";
-    assert_runs("cd '%s/chapters' && sh '%s/compile.sh' %s/fast.c.so -O1 %s "
-                "17*/fast_training_kernels.c "
-                "17*/fast_attention.c 17*/product.c 12*/elementwise.c 12*/projection.c 12*/pairs.c "
-                "12*/flash_attention.c && cd %s && '%s/verify' --library fast.c.so",
-                ROOT, BUILD, folder, names, folder, BUILD);
-    assert_said("9 of 9 kernels pass\n");
 }
 
 /* ------------------------------------------------------------------ products */
@@ -255,11 +238,10 @@ static void gates_of_all_widths(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_workbench_says_right),
         cmocka_unit_test(products_of_all_sizes),
         FOR_BOTH(threads_share_the_work_and_change_no_bit),
         FOR_BOTH(attention_of_all_shapes),
         FOR_BOTH(gates_of_all_widths),
     };
-    return cmocka_run_group_tests_name("product", tests, make_folder, remove_folder) != 0;
+    return cmocka_run_group_tests_name("product", tests, NULL, NULL) != 0;
 }

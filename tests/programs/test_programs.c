@@ -362,32 +362,6 @@ static void an_exercise_asks_for_what_is_judged(void **) {
     }
 }
 
-#ifdef EMULATED /* takes far longer */
-enum { EVERY = 4 };
-#else
-enum { EVERY = 1 };
-#endif
-
-/* The chapters' own kernels, as if a reader had written them. */
-static void a_solved_exercise_says_so(void **) {
-    assert_runs("cd '%s/chapters' && sh '%s/compile.sh' %s/solved.c.so -O1 01*/normalization.c "
-                "02*/activation.c 03*/feed_forward.c 04*/attention.c 05*/rope.c 05*/scaling.c "
-                "06*/grouped_query.c 07*/kv_cache.c 08*/flash_attention.c 09*/decoder.c "
-                "10*/bpe_train.c 10*/bpe.c 11*/sampling.c 13*/quantization.c 13*/k_quants.c "
-                "15*/shard.c 16*/linear_backward.c 16*/activation_backward.c 16*/norms_backward.c "
-                "16*/attention_backward.c 17*/optimizer.c ../common/linear.c",
-                ROOT, BUILD, folder);
-    const Exercise *exercise;
-    for (int e = 0; (exercise = exercise_at(e)); e += EVERY) {
-        int count = task_count(exercise);
-        assert_runs("'%s/verify' --exercise %.2s --library solved.c.so", BUILD, exercise->chapter);
-        assert_said(
-            AT("Chapter %.2s, solved.c: %d of %d tasks solved\n", exercise->chapter, count, count));
-        assert_said("Every task is solved. ");
-        assert_null(strstr(said, "FAIL"));
-    }
-}
-
 /* Plain frequencies alone, with this exponent; scaled as a Llama 3's are, if wanted. */
 static void write_frequencies(const char *exponent, bool is_scaled) {
     char source[2048];
@@ -544,7 +518,6 @@ int main(void) {
         cmocka_unit_test(a_hidden_kernel_is_told),
         cmocka_unit_test(an_untouched_exercise_is_not_implemented),
         cmocka_unit_test(an_exercise_asks_for_what_is_judged),
-        cmocka_unit_test(a_solved_exercise_says_so),
         cmocka_unit_test(a_challenge_may_have_two_steps),
         cmocka_unit_test(the_first_wrong_task_is_reported),
         cmocka_unit_test(a_library_that_loads_for_ever_is_given_up),
