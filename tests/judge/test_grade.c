@@ -25,7 +25,7 @@
     "        double sum = 0;\n"                                                                    \
     "        for (int i = 0; i < dim; i++) sum += (double)x[r][i] * x[r][i];\n"                    \
     "        for (int i = 0; i < dim; i++)\n"                                                      \
-    "            out[r][i] = (float)(x[r][i] / (" root ")) * weight[i];\n"  \
+    "            out[r][i] = (float)(x[r][i] / (" root ")) * weight[i];\n"                         \
     "    }\n"                                                                                      \
     "}\n"
 #define RMS_NORM_RIGHT RMS_NORM_DIVIDED_BY("sqrt(sum / dim + eps)")
@@ -182,8 +182,7 @@ static const char *line_of(const char *name) {
     return "";
 }
 
-static void every_submission_gets_its_verdict(void **state) {
-    (void)state;
+static void every_submission_gets_its_verdict(void **) {
     mkdir(AT("%s/submissions", folder), 0700);
     mkdir(AT("%s/tmp", folder), 0700);
     setenv("TMPDIR", AT("%s/tmp", folder), 1);
@@ -223,10 +222,9 @@ static const char *quoted(const char *name) {
     return strchr(name, '"') ? "\"o'neill \"\"x\"\", y.c\"" : cell;
 }
 
-static void every_task_has_a_row(void **state) {
-    (void)state;
+static void every_task_has_a_row(void **) {
     static const char *const tasks[] = {"rms_norm", "layer_norm", "batch_norm", "rms_norm_bf16"};
-    assert_int_equal(run("cat grades.csv"), 0);
+    assert_runs("cat grades.csv");
     assert_int_equal(
         strncmp(said, "submission,exercise,task,verdict,cases passed,cases,diagnosis\n", 62), 0);
     int rows = 0;
@@ -254,17 +252,14 @@ static void every_task_has_a_row(void **state) {
         AT("\nkills its judge.c,01,layer_norm,not implemented,0,%d,\n", cases("layer_norm")));
 }
 
-static void nothing_is_left(void **state) {
-    (void)state;
+static void nothing_is_left(void **) {
     assert_int_equal(run("ls tmp | grep ."), 1);
     assert_int_equal(run("find . -name remember.txt -o -name large -o -name '*.so' | grep ."), 1);
-    assert_int_equal(run("grep -c 'still here' child"), 0);
-    assert_int_equal(run("cp child before && sleep 0.2 && cmp before child"),
-                     0); /* it has fallen silent */
+    assert_runs("grep -c 'still here' child");
+    assert_runs("cp child before && sleep 0.2 && cmp before child"); /* it has fallen silent */
 }
 
-static void without_an_exercise_all_kernels_count(void **state) {
-    (void)state;
+static void without_an_exercise_all_kernels_count(void **) {
     run("mkdir all && cp submissions/right.c submissions/epsilon.c submissions/empty.c "
         "submissions/'no semicolon.c' all");
     assert_int_equal(run("'%s/grade' all --csv all.csv", BUILD), 1);
@@ -273,7 +268,7 @@ static void without_an_exercise_all_kernels_count(void **state) {
                 strstr(line_of("epsilon.c"), "0 of 1"));
     assert_true(strstr(line_of("empty.c"), "  not implemented  ") &&
                 strstr(line_of("empty.c"), "it defines no kernel of the course"));
-    assert_int_equal(run("cat all.csv"), 0);
+    assert_runs("cat all.csv");
     assert_said("\nempty.c,,,not implemented,0,0,it defines no kernel");
     assert_said("\nno semicolon.c,,,does not compile,0,0,");
     assert_said("\nright.c,01,dyt,right,");
@@ -281,12 +276,12 @@ static void without_an_exercise_all_kernels_count(void **state) {
                          "--exercise 8 --csv all.csv",
                          ROOT, BUILD),
                      1);
-    assert_int_equal(run("cat all.csv"), 0); /* another chapter's kernels, too, are its tasks */
+    assert_runs("cat all.csv"); /* another chapter's kernels, too, are its tasks */
     assert_said(AT("\nattention.c,08,softmax,right,%d,%d,\n", cases("softmax"), cases("softmax")));
     assert_said(
         AT("\nattention.c,08,flash_attention,not implemented,0,%d,\n", cases("flash_attention")));
-    assert_int_equal(run("rm all/attention.c"), 0);
-    assert_int_equal(run("rm all/[en]* && '%s/grade' all", BUILD), 0);
+    assert_runs("rm all/attention.c");
+    assert_runs("rm all/[en]* && '%s/grade' all", BUILD);
     assert_said("1 of 1 right\n");
 }
 
@@ -300,16 +295,14 @@ static double seconds_of_children(void) {
 
 /* The compiler gets the limit that --help names. It is run twice, because its preprocessor's text
  * is kept. */
-static void the_compiler_gets_what_the_help_says(void **state) {
-    (void)state;
+static void the_compiler_gets_what_the_help_says(void **) {
     int times = 0;
-    assert_int_equal(run("'%s/grade' --help", BUILD), 0);
+    assert_runs("'%s/grade' --help", BUILD);
     const char *line = strstr(said, "use the processor, and ");
     assert_true(line && sscanf(line, "use the processor, and %d times", &times) == 1);
-    assert_int_equal(run("mkdir endless && printf '#if __INCLUDE_LEVEL__ < 60\n#include "
-                         "__FILE__\n#include __FILE__\n"
-                         "#endif\n' >endless/'a compiler hangs.c'"),
-                     0);
+    assert_runs("mkdir endless && printf '#if __INCLUDE_LEVEL__ < 60\n#include "
+                "__FILE__\n#include __FILE__\n"
+                "#endif\n' >endless/'a compiler hangs.c'");
     double before = seconds_of_children();
     assert_int_equal(run("'%s/grade' endless --exercise 1 --timeout 1", BUILD), 1);
     double used = seconds_of_children() - before;
@@ -318,8 +311,7 @@ static void the_compiler_gets_what_the_help_says(void **state) {
         fail_msg("--timeout 1: the compiler took %.1f of the processor's seconds", used);
 }
 
-static void bad_requests_get_one_line(void **state) {
-    (void)state;
+static void bad_requests_get_one_line(void **) {
     run("mkdir nothing");
     static const char *const requests[] = {"nowhere", "nothing", "grades.csv",
                                            "submissions --exercise 44",

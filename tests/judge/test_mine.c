@@ -73,8 +73,7 @@ static void compare_with_decoder(const char *kernels, const Function yours[PARTS
     your_llama_free(&llama);
 }
 
-static void each_way_through_it_is_chapter_9s(void **state) {
-    (void)state;
+static void each_way_through_it_is_chapter_9s(void **) {
     static const char *const ways[] = {
         "",
         "flash_attention",
@@ -136,8 +135,7 @@ static void linear_of_blocks(int rows, int in, int out, float y[restrict rows][o
     free(wide);
 }
 
-static void weights_are_stored_as_the_reader_can_read_them(void **state) {
-    (void)state;
+static void weights_are_stored_as_the_reader_can_read_them(void **) {
     static const struct {
         const char *yours;
         __typeof__(quantize) quantize;
@@ -192,8 +190,7 @@ static void is_called_in_training(int part) {
 }
 
 /* If it is the only one of the reader's, each part is called, and it is noted. */
-static void each_part_is_called(void **state) {
-    (void)state;
+static void each_part_is_called(void **) {
     FILE *nowhere = fopen("/dev/null", "w");
     for (int p = 0; p < PARTS; p++) {
         Function yours[PARTS] = {0};
@@ -234,8 +231,7 @@ static int merge_to_nonsense(const Vocabulary *vocabulary, const char *text, int
     return count + 1;
 }
 
-static void the_readers_merge_makes_the_tokens(void **state) {
-    (void)state;
+static void the_readers_merge_makes_the_tokens(void **) {
     Function yours[PARTS] = {0};
     Requests underway = {0};
     YourLlama llama = your_llama(&model, tokenizer, yours, &underway);
@@ -262,8 +258,7 @@ static void the_readers_merge_makes_the_tokens(void **state) {
 
 /* A text of more tokens than are read together, by a small model of two layers: where the first
  * ends, it is cut as well. */
-static void a_long_text_is_read_in_pieces(void **state) {
-    (void)state;
+static void a_long_text_is_read_in_pieces(void **) {
     static const Function yours[PARTS];
     enum { T = CAPACITY + 5 };
     Model small = model_open(ROOT "/tests/golden/models/llama1");
@@ -282,8 +277,7 @@ static void a_long_text_is_read_in_pieces(void **state) {
     model_close(&small);
 }
 
-static void one_of_several_does_the_work(void **state) {
-    (void)state;
+static void one_of_several_does_the_work(void **) {
     bool has[PARTS];
     const char *instead[PARTS];
     memset(has, true, sizeof has);
@@ -308,8 +302,7 @@ static void one_of_several_does_the_work(void **state) {
 }
 
 /* Whoever makes a whole block needs nobody at its place; whoever makes the whole way, no block. */
-static void a_block_does_the_work_of_its_kernels(void **state) {
-    (void)state;
+static void a_block_does_the_work_of_its_kernels(void **) {
     bool has[PARTS];
     const char *instead[PARTS];
     memset(has, true, sizeof has);
@@ -333,8 +326,7 @@ static void a_block_does_the_work_of_its_kernels(void **state) {
 }
 
 /* Calls that each come back can be too many, too. */
-static void its_time_has_an_end(void **state) {
-    (void)state;
+static void its_time_has_an_end(void **) {
     static const Function yours[PARTS];
     Requests *underway =
         mmap(NULL, sizeof *underway, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -395,11 +387,10 @@ static void read_share(int *right, int *ours) {
     assert_true(*ours >= 4 * stories && *ours <= questions && questions < 6 * stories);
 }
 
-static void an_untouched_clone_is_all_ours(void **state) {
-    (void)state;
+static void an_untouched_clone_is_all_ours(void **) {
     int right, ours, count = 0, exercises = 0;
     while (exercise_at(exercises)) exercises++;
-    assert_int_equal(run("%s", ""), 0);
+    assert_runs("%s", "");
     for (const char *at = said; (at = strstr(at, "not written yet")); at++) count++;
     assert_int_equal(count, exercises);
     assert_said("chapters/05_rope/exercise.c");
@@ -440,12 +431,11 @@ static void write_merge(const char *name, const char *deed, const char *better) 
 #define LOWEST_RANK "merge.rank < first.rank"
 
 /* And of two files both. */
-static void a_right_kernel_is_a_part_of_it(void **state) {
-    (void)state;
+static void a_right_kernel_is_a_part_of_it(void **) {
     int right, ours;
     write_kernel("my norm.c", norm_head, NORM(RIGHT_ROOT, ""));
     write_merge("merge.c", "", LOWEST_RANK);
-    assert_int_equal(run("'my norm.c' merge.c"), 0);
+    assert_runs("'my norm.c' merge.c");
     assert_said("my norm.c   rms_norm    right         12 of 12   normalizes before each block "
                 "and before the logits\n");
     assert_said("merge.c     bpe_merge   right         13 of 13   merges letters into tokens\n");
@@ -455,8 +445,7 @@ static void a_right_kernel_is_a_part_of_it(void **state) {
     assert_int_equal(right, ours);
 }
 
-static void wrong_kernels_are_named_and_used(void **state) {
-    (void)state;
+static void wrong_kernels_are_named_and_used(void **) {
     int right, ours;
     write_kernel("norm.c", norm_head, NORM("sqrt(mean) + eps", ""));
     write_kernel("rope.c", rope_head,
@@ -496,11 +485,10 @@ static void write_decoder(const char *name, const char *from, const char *to) {
     free(source);
 }
 
-static void the_decoder_is_the_readers(void **state) {
-    (void)state;
+static void the_decoder_is_the_readers(void **) {
     int right, ours;
     write_decoder("whole.c", "#include", "#include");
-    assert_int_equal(run("whole.c"), 0);
+    assert_runs("whole.c");
     assert_said("decoder_forward      right           4 of 4   the whole forward pass\n");
     assert_said("attention_block      right           7 of 7   the attention block, where your "
                 "decoder_forward calls it\n");
@@ -512,8 +500,7 @@ static void the_decoder_is_the_readers(void **state) {
 
 /* The same, but x = delta in place of x += delta; and a feed-forward that gives nothing to add, by
  * itself. */
-static void a_wrong_decoder_tells_its_story(void **state) {
-    (void)state;
+static void a_wrong_decoder_tells_its_story(void **) {
     int right, ours;
     write_decoder("wrong.c", "x[t][i] += delta", "x[t][i] = delta");
     assert_int_equal(run("wrong.c"), 1);
@@ -541,8 +528,7 @@ static void a_wrong_decoder_tells_its_story(void **state) {
 
 /* A block is in one file, and what it is made of in others: through the table of kernels they are
  * called, right or wrong, and named when they crash. */
-static void the_readers_blocks_call_the_readers_kernels(void **state) {
-    (void)state;
+static void the_readers_blocks_call_the_readers_kernels(void **) {
     int right, ours;
     FILE *file = fopen(AT("%s/block.c", folder), "w");
     fputs("#include \"09_decoder/decoder.h\"\n"
@@ -591,8 +577,7 @@ static void the_readers_blocks_call_the_readers_kernels(void **state) {
 }
 
 /* Its own tokens: the leftmost pair that merges, whatever its rank. */
-static void the_tokenizer_merges_as_the_reader_does(void **state) {
-    (void)state;
+static void the_tokenizer_merges_as_the_reader_does(void **) {
     int right, ours;
     write_merge("leftmost.c", "", "0");
     write_merge("exits.c", "if (count > 4 && text[3] == 'O') exit(7);", LOWEST_RANK);
@@ -610,8 +595,7 @@ static void the_tokenizer_merges_as_the_reader_does(void **state) {
 
 /* What nobody else knows: a kernel that passes, and goes wrong in the Llama alone, whose rows have
  * 192 numbers. */
-static void how_it_ends_is_told(void **state) {
-    (void)state;
+static void how_it_ends_is_told(void **) {
     static const struct {
         const char *name, *deed, *words;
     } ends[] = {
@@ -633,8 +617,7 @@ static void how_it_ends_is_told(void **state) {
     }
 }
 
-static void the_golden_values_are_closed_to_it(void **state) {
-    (void)state;
+static void the_golden_values_are_closed_to_it(void **) {
     static const char golden[] = ROOT "/tests/golden/sentence.safetensors";
     pid_t child = fork();
     if (child == 0) {
@@ -654,8 +637,7 @@ static void the_golden_values_are_closed_to_it(void **state) {
 }
 
 /* The kernels of chapters 13, 16 and 17: a step that goes uphill is a wrong optimizer. */
-static void chapters_13_to_17_are_used(void **state) {
-    (void)state;
+static void chapters_13_to_17_are_used(void **) {
     int right, ours;
     double loss = 0, our_loss = 0;
     assert_int_equal(
@@ -683,8 +665,7 @@ static void chapters_13_to_17_are_used(void **state) {
 }
 
 /* And of two files that have the same kernel, the later one counts. */
-static void what_gives_no_kernel_is_told(void **state) {
-    (void)state;
+static void what_gives_no_kernel_is_told(void **) {
     write_kernel("broken.c", rope_head, "flaot x;");
     write_kernel("other.c", "nothing(void)", "");
     write_kernel("one.c", norm_head, NORM("1 + sqrt(mean + eps)", ""));

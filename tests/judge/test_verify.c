@@ -73,8 +73,7 @@ static const GoldenCase *by_hand(Golden *golden) {
     return golden_case(golden, "by_hand");
 }
 
-static void trouble_is_named(void **state) {
-    (void)state;
+static void trouble_is_named(void **) {
     static const struct {
         __typeof__(rms_norm) *kernel;
         const char *words, *advice; /* NULL: none */
@@ -105,8 +104,7 @@ static void trouble_is_named(void **state) {
 }
 
 /* A call that is timed is repeated, a short one thousands of times, always in the same arrays. */
-static void every_kernel_can_be_timed(void **state) {
-    (void)state;
+static void every_kernel_can_be_timed(void **) {
     const Kernel *kernel;
     for (int k = 0; (kernel = kernel_at(k)); k++) {
         Random random = {.state = 1};
@@ -121,8 +119,7 @@ static void every_kernel_can_be_timed(void **state) {
 
 /* In a process that has been told the shorter limit; all others may be slow, as on a busy machine.
  */
-static void a_loop_without_an_end_is_given_up(void **state) {
-    (void)state;
+static void a_loop_without_an_end_is_given_up(void **) {
     Golden golden;
     const GoldenCase *one = by_hand(&golden);
     const unsigned usual = call_time_limit;
@@ -139,8 +136,7 @@ static void a_loop_without_an_end_is_given_up(void **state) {
     golden_close(&golden);
 }
 
-static void what_is_not_written_is_counted(void **state) {
-    (void)state;
+static void what_is_not_written_is_counted(void **) {
     Golden golden;
     const GoldenCase *one = by_hand(&golden);
     Verdict last = verdict_of_call(kernel_named("rms_norm"), one, (Function)leaves_the_last);
@@ -153,8 +149,7 @@ static void what_is_not_written_is_counted(void **state) {
     golden_close(&golden);
 }
 
-static void lost_accuracy_fails_without_a_name(void **state) {
-    (void)state;
+static void lost_accuracy_fails_without_a_name(void **) {
     Golden golden;
     const GoldenCase *one = by_hand(&golden);
     Verdict verdict = verdict_of_call(kernel_named("rms_norm"), one, (Function)loses_accuracy);
@@ -164,8 +159,7 @@ static void lost_accuracy_fails_without_a_name(void **state) {
     golden_close(&golden);
 }
 
-static void random_shapes_catch_what_goldens_might_not(void **state) {
-    (void)state;
+static void random_shapes_catch_what_goldens_might_not(void **) {
     char disagreement[DIAGNOSIS], note[DIAGNOSIS];
     Verdict wrong;
     assert_true(random_shapes_agree(&(Subject){kernel_named("rms_norm"), NULL, (Function)rms_norm},
@@ -186,8 +180,7 @@ static void bounded_temperature(int V, float out[V], const float logits[V], floa
     temperature(V, out, logits, T < 0.1f ? 0.1f : T);
 }
 
-static void random_temperatures_are_all_that_may_be(void **state) {
-    (void)state;
+static void random_temperatures_are_all_that_may_be(void **) {
     char disagreement[DIAGNOSIS], note[DIAGNOSIS];
     Verdict wrong;
     const Kernel *kernel = kernel_named("temperature");
@@ -200,8 +193,7 @@ static void random_temperatures_are_all_that_may_be(void **state) {
 /* Killed, verify says goodbye to nobody, and here somebody else has its end of the socket: the
  * library's process must see it all the same. It ends when nobody can write into the pipe any more.
  */
-static void the_library_s_process_ends_with_verify(void **state) {
-    (void)state;
+static void the_library_s_process_ends_with_verify(void **) {
     enum { MOST_MILLISECONDS = 20000 };
     int ends[2];
     char trouble[TROUBLE];
@@ -236,8 +228,7 @@ static bool contract_says(const char *header, const char *kernel, const char *wo
     return said && said < name;
 }
 
-static void what_must_be_refused_stands_in_the_contract(void **state) {
-    (void)state;
+static void what_must_be_refused_stands_in_the_contract(void **) {
     const Kernel *kernel;
     for (int k = 0; (kernel = kernel_at(k)); k++) {
         if (!kernel->refusals || !kernel->refusals[0].is_asked) continue;
@@ -260,12 +251,11 @@ static void what_must_be_refused_stands_in_the_contract(void **state) {
 
 /* ------------------------------------------------------------------ the program */
 
-static void the_mistakes_are_listed(void **state) {
-    (void)state;
+static void the_mistakes_are_listed(void **) {
     Golden golden = golden_open("rms_norm");
     int count;
     const char **names = known_mistakes(&golden, &count);
-    assert_int_equal(run("'%s/verify' rms_norm --mistakes", BUILD), 0);
+    assert_runs("'%s/verify' rms_norm --mistakes", BUILD);
     for (int m = 0; m < count; m++) assert_said(names[m]);
     assert_said("Your epsilon is missing.\n");
     assert_said(" Add it under the root, sqrt(mean(x^2) + eps).\n");
@@ -278,8 +268,7 @@ static void the_mistakes_are_listed(void **state) {
 }
 
 /* Whatever a kernel does, a reader of the list is told. */
-static void every_mistake_has_words(void **state) {
-    (void)state;
+static void every_mistake_has_words(void **) {
     char does[MISTAKE_TEXT], advice[MISTAKE_TEXT];
     const Kernel *kernel;
     for (int k = 0; (kernel = kernel_at(k)); k++) {
@@ -316,10 +305,9 @@ static const char *string_at(const json_t *object, const char *key) {
     return string;
 }
 
-static void a_verdict_can_be_json(void **state) {
-    (void)state;
+static void a_verdict_can_be_json(void **) {
     json_t *array, *object;
-    assert_int_equal(run("'%s/verify' rms_norm --json", BUILD), 0);
+    assert_runs("'%s/verify' rms_norm --json", BUILD);
     object = document_said(&array);
     assert_string_equal(string_at(object, "kernel"), "rms_norm");
     assert_string_equal(string_at(object, "verdict"), "right");
@@ -342,14 +330,13 @@ static const char wrong_and_talkative[] =
     "    for (int i = 0; i <= n; i++) y[i] = x[i] / (1 + expf(-x[i]));\n"
     "}\n";
 
-static void a_library_s_verdict_can_be_json(void **state) {
-    (void)state;
+static void a_library_s_verdict_can_be_json(void **) {
     json_t *array, *object;
     FILE *file = fopen(AT("%s/mine.c", folder), "w");
     assert_non_null(file);
     fputs(wrong_and_talkative, file);
     fclose(file);
-    assert_int_equal(run("sh '%s/compile.sh' mine.so mine.c", BUILD), 0);
+    assert_runs("sh '%s/compile.sh' mine.so mine.c", BUILD);
     assert_int_equal(run("'%s/verify' --json --library ./mine.so 2>other", BUILD), 1);
     object = document_said(&array);
     assert_int_equal(json_array_size(array), 2);
@@ -367,7 +354,7 @@ static void a_library_s_verdict_can_be_json(void **state) {
     assert_string_equal(string_at(object, "verdict"), "out of bounds");
     assert_non_null(strstr(string_at(object, "advice"), "goes on behind the end"));
     json_decref(array);
-    assert_int_equal(run("cat other"), 0);
+    assert_runs("cat other");
     assert_said("{[hello");
 }
 
@@ -381,14 +368,13 @@ static const char old_style[] = "#include <math.h>\n"
                                 "    for (int i = 0; i < n; i++) y[i] = x[i] / (1 + expf(-x[i]));\n"
                                 "}\n";
 
-static void an_old_style_definition_is_told(void **state) {
-    (void)state;
+static void an_old_style_definition_is_told(void **) {
     FILE *file = fopen(AT("%s/old.c", folder), "w");
     assert_non_null(file);
     fputs(old_style, file);
     fclose(file);
     if (run("sh '%s/compile.sh' old.so -w old.c", BUILD) != 0) skip(); /* C23 has none */
-    assert_int_equal(run("'%s/verify' --library ./old.so", BUILD), 0);
+    assert_runs("'%s/verify' --library ./old.so", BUILD);
     assert_said("silu   old.so   8 cases");
     assert_said("PASS: 8 of 8 cases pass");
     assert_int_equal(run("'%s/verify' rms_norm --library ./old.so", BUILD), 1);
@@ -397,8 +383,7 @@ static void an_old_style_definition_is_told(void **state) {
     assert_said("void rms_norm(int rows, int dim, ");
 }
 
-static void outputs_can_be_judged_as_json(void **state) {
-    (void)state;
+static void outputs_can_be_judged_as_json(void **) {
     json_t *array, *object;
     Golden golden = golden_open("rms_norm");
     const GoldenCase *one = golden_case(&golden, "epsilon_matters");
@@ -407,9 +392,8 @@ static void outputs_can_be_judged_as_json(void **state) {
     safetensors_save(AT("%s/right.safetensors", folder), 1, &right, 0, NULL);
     safetensors_save(AT("%s/wrong.safetensors", folder), 1, &wrong, 0, NULL);
     golden_close(&golden);
-    assert_int_equal(
-        run("'%s/verify' rms_norm --json --only-given --check-outputs right.safetensors", BUILD),
-        0);
+    assert_runs("'%s/verify' rms_norm --json --only-given --check-outputs right.safetensors",
+                BUILD);
     object = document_said(&array);
     assert_string_equal(string_at(object, "verdict"), "right");
     json_decref(array);
@@ -426,23 +410,22 @@ static void outputs_can_be_judged_as_json(void **state) {
     json_decref(array);
 }
 
-static void lists_can_be_json(void **state) {
-    (void)state;
+static void lists_can_be_json(void **) {
     json_t *array, *object;
     size_t kernels = 0;
     while (kernel_at((int)kernels)) kernels++;
-    assert_int_equal(run("'%s/verify' --list --json", BUILD), 0);
+    assert_runs("'%s/verify' --list --json", BUILD);
     object = document_said(&array);
     assert_int_equal(json_array_size(array), kernels);
     assert_string_equal(string_at(object, "kernel"), kernel_at(0)->name);
     assert_true(json_integer_value(json_object_get(object, "mistakes")) > 0);
     json_decref(array);
-    assert_int_equal(run("'%s/verify' silu --list --json", BUILD), 0);
+    assert_runs("'%s/verify' silu --list --json", BUILD);
     object = document_said(&array);
     assert_string_equal(string_at(object, "chapter"), "02_activation");
     assert_non_null(string_at(json_array_get(json_object_get(object, "cases"), 0), "tries"));
     json_decref(array);
-    assert_int_equal(run("'%s/verify' rms_norm --mistakes --json", BUILD), 0);
+    assert_runs("'%s/verify' rms_norm --mistakes --json", BUILD);
     object = document_said(&array);
     const json_t *mistake = json_array_get(json_object_get(object, "mistakes"), 0);
     assert_string_equal(string_at(mistake, "mistake"), "dim_minus_one");

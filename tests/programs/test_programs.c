@@ -142,35 +142,32 @@ static void answer_rms_norm(size_t wrong_row) {
 }
 
 /* No golden case has more than five rows. */
-static void random_cases_can_be_exported(void **state) {
-    (void)state;
+static void random_cases_can_be_exported(void **) {
     static const char check[] = "rms_norm --check-outputs outputs.safetensors";
     enum { ROWS = 5, ALL = 1000 };
-    assert_int_equal(run("'%s/verify' rms_norm --export-inputs inputs.safetensors", BUILD), 0);
+    assert_runs("'%s/verify' rms_norm --export-inputs inputs.safetensors", BUILD);
     answer_rms_norm(ROWS);
-    assert_int_equal(run("'%s/verify' %s", BUILD, check), 0);
+    assert_runs("'%s/verify' %s", BUILD, check);
 
-    assert_int_equal(
-        run("'%s/verify' rms_norm --export-inputs inputs.safetensors --random 8 --seed 7", BUILD),
-        0);
+    assert_runs("'%s/verify' rms_norm --export-inputs inputs.safetensors --random 8 --seed 7",
+                BUILD);
     assert_said("12 golden cases and 8 random ones");
     assert_said("--random 8 --seed 7\n");
     answer_rms_norm(ROWS);
     assert_int_equal(run("'%s/verify' %s --random 8 --seed 7", BUILD, check), 1);
     assert_said("First mistake, in case \"random_7_");
     answer_rms_norm(ALL);
-    assert_int_equal(run("'%s/verify' %s --random 8 --seed 7", BUILD, check), 0);
+    assert_runs("'%s/verify' %s --random 8 --seed 7", BUILD, check);
     assert_said("PASS: 20 of 20 cases pass");
-    assert_int_equal(run("SEED=7 '%s/verify' %s --random 8", BUILD, check), 0);
+    assert_runs("SEED=7 '%s/verify' %s --random 8", BUILD, check);
     assert_int_equal(run("'%s/verify' %s --random 9 --seed 7", BUILD, check), 1);
     assert_said("FAIL: 20 of 21 cases pass");
 
     static const char *const others[] = {"", "--random 8 --seed 8", "--random 7 --seed 7"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        assert_int_equal(run("'%s/verify' %s %s", BUILD, check, others[i]), 1);
-        assert_one_clear_line();
-        assert_said("outputs.safetensors: it answers random cases of seed 7, and those are judged "
-                    "with --random 8 --seed 7");
+        assert_error(run("'%s/verify' %s %s", BUILD, check, others[i]),
+                     "outputs.safetensors: it answers random cases of seed 7, and those are judged "
+                     "with --random 8 --seed 7");
     }
     assert_misuse(run("'%s/verify' rms_norm --random 8", BUILD));
     assert_misuse(run("'%s/verify' %s --random 0", BUILD, check));
