@@ -737,7 +737,7 @@ for kernel in rope_interleaved, rope_half_split:
     kernel.case("ragged", "5 tokens, 3 heads of width 6: no size is a multiple of anything.",
                 x=normal(5, 3, 6), **table(range(5), 6))
     kernel.case("left_over", "29 pairs: full vectors of 4, 8 and 16 leave 1, 5 and 13.",
-                x=normal(3, 2, 58), **table(range(3), 58))
+                x=normal(3, 1, 58), **table(range(3), 58))
     kernel.case("eighty_wide", "A head of width 80: no power of two.",
                 x=normal(2, 1, 80), **table(range(2), 80))
     kernel.case("more_heads", "More heads than tokens.",
@@ -864,6 +864,6 @@ rope_qkv.case("multi_head", "As many of each.",
 rope_qkv.case("one_token", "One token at position 5, as in decoding.",
               qkv=normal(1, 6, 16), **table([5], 16), KV=1)
 rope_qkv.case("left_over", "29 pairs: full vectors of 4, 8 and 16 leave 1, 5 and 13.",
-              qkv=normal(2, 4, 58), **table(range(2), 58), KV=1)
+              qkv=normal(2, 3, 58), **table(range(2), 58), KV=1)
 rope_qkv.case("llama", "Some heads of a Llama 3.2 1B.",
               qkv=normal(2, 10, 64), **table(range(2), 64, 500000), KV=2)

@@ -67,6 +67,7 @@ static const struct {
     {"gated_feed_forward", "unit", "0 glu, 1 bilinear, 2 reglu, 3 geglu, 4 swiglu"},
     {"activation_backward", "derivative", "of which activation: 0 relu, 1 gelu, 2 silu"},
     {"learning_rate", "at", "the steps: the output has a rate for each"},
+    {"attention_block", "interleaved", "1: the model's pairs are (2i, 2i + 1)"},
     {NULL, "alone", "the other gradients are NULL"},
     {NULL, "split", "the text comes in two pieces, of which the second begins there; 0: in one"},
     {NULL, "other", "rows that another layer is given between the two pieces"},
