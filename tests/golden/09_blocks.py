@@ -252,6 +252,10 @@ for one, other in ("up", "gate"), ("gate", "up"):
                              of_feed_forward(bias_of=lambda name, one=one, other=other: other if name == one else name))
 feed_forward_block.wrong("biases_exchanged", "The biases of your gate and up are exchanged",
                          of_feed_forward(bias_of=lambda name: {"gate": "up", "up": "gate"}.get(name, name)))
+for block, of_block in (attention_block, of_attention), (feed_forward_block, of_feed_forward):
+    for fixed in 5, 6:
+        block.wrong(f"epsilon_always_1e-{fixed}", f"Your epsilon is 1e-{fixed}, whatever the model's is. Take config.rms_norm_eps: models differ in it",
+                    of_block(norm=lambda x, weight, eps, fixed=fixed: rms_norm(x, weight, 10.0**-fixed)))
 
 
 # --- decoder_forward ---------------------------------------------------------------------------------------
@@ -414,9 +418,9 @@ def of_feed_forward_case(C, width):
             "input_layernorm": normal(C, scale=0.3, shift=1), "post_attention_layernorm": normal(C, scale=0.3, shift=1)}
 
 
-def attention_case(name, sentence, T, C, H, KV, D, split=0, **more):
-    attention_block.case(name, sentence, x=normal(T, C, scale=3), other=normal(T, C), **of_attention_case(C, H, KV, D),
-                         **angles(T, D), eps=1e-5, layer=1, split=split, **more)
+def attention_case(name, sentence, T, C, H, KV, D, split=0, scale=3, eps=1e-5, **more):
+    attention_block.case(name, sentence, x=normal(T, C, scale=scale), other=normal(T, C), **of_attention_case(C, H, KV, D),
+                         **angles(T, D), eps=eps, layer=1, split=split, **more)
 
 
 attention_case("one_token", "one token, which sees itself alone: its weight is 1, and RoPE does nothing", 1, 16, 4, 2, 4)
@@ -428,6 +432,7 @@ attention_case("heads_wider_than_the_stream", "H D is not C, as head_dim allows"
 attention_case("biases", "each projection has a bias, as in Qwen 2 and in Llamas with attention_bias", 5, 16, 4, 2, 4, split=3,
                q_bias=normal(16), k_bias=normal(8), v_bias=normal(8), o_bias=normal(16))
 attention_case("biases_of_q_k_v", "no bias behind the heads", 4, 12, 2, 2, 6, q_bias=normal(12), k_bias=normal(12), v_bias=normal(12))
+attention_case("epsilon_matters", "a stream so small that epsilon counts", 3, 12, 3, 1, 4, scale=0.03, eps=1e-3)
 attention_case("interleaved", "a model whose pairs are (2i, 2i + 1)", 5, 16, 4, 2, 4, split=2, interleaved=1)
 
 for name, T, C, width in ("one_token", 1, 12, 20), ("a_few", 5, 16, 44), ("narrow", 3, 24, 8):
@@ -435,6 +440,8 @@ for name, T, C, width in ("one_token", 1, 12, 20), ("a_few", 5, 16, 44), ("narro
                             **of_feed_forward_case(C, width), eps=1e-5, layer=1)
 
 
+feed_forward_block.case("epsilon_matters", "a stream so small that epsilon counts", x=normal(3, 10, scale=0.03), **of_feed_forward_case(10, 18),
+                        eps=1e-3, layer=1)
 feed_forward_block.case("biases", "each projection has a bias", x=normal(4, 10, scale=3), **of_feed_forward_case(10, 18),
                         gate_bias=normal(18), up_bias=normal(18), down_bias=normal(10), eps=1e-5, layer=1)
 

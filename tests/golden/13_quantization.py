@@ -841,6 +841,7 @@ def make_dot(name):
               weights=values32(name, read=one))
     wrong("x_scale_forgotten", "The scale of x is missing: d of the weights times d of x, for each block",
           x=values32("q8_0", read=one))
+    wrong("scale_in_bf16", AS_BF16, weights=values32(name, read=bf16_of), x=values32("q8_0", read=bf16_of))
     wrong("unsigned_x", "You read the levels of x as unsigned. They are signed bytes: int8_t",
           x=values32("q8_0", signed=lambda b: b))
     wrong("last_block_left_out", "The last block is missing from your sum. Rows have n / 32 blocks", last=-1)

@@ -289,6 +289,8 @@ def wrong_norms(norm, centred):
           g=lambda dy, weight: dy, inside=lambda dy, g, weight: dy * weight)
     norm.wrong("weight_last", "Your weight multiplies the finished dx. What comes in passes it first: g = dy weight, and the mean is of n g",
                x=lambda dy, x, weight, eps: weight * norm.parts["x"](dy, x, torch.ones_like(weight), eps))
+    norm.wrong("n_missing", "Your dweight sums dy alone, as a bias's gradient does. It sums dy n, and n is the normalized x",
+               weight=lambda dy, **_: dy.sum(0))
     norm.wrong("last_scale_for_all", "Your dweight is made with the last row's size for all. Each row has its own s",
                weight=norm_parts(centred, pushed=lambda dy, n, x, s: dy * n / s * s[-1:])["weight"])
     wrong("divided_by_dim", "Your dx is divided by dim. Only what is subtracted is a mean", put=lambda s, g, rest: s * (g - rest) / g.shape[1])
@@ -406,9 +408,9 @@ for name, sentence, x in [
 
 
 def dyt_parts(slope=lambda t: 1 - t * t, weighted=lambda weight: weight, outer=lambda alpha: alpha, inner=lambda x: x,
-              bent=lambda t: t, rows=lambda dy: dy, argument=lambda x, alpha: torch.as_tensor(alpha) * x):
+              bent=lambda t: t, rows=lambda dy: dy, argument=lambda x, alpha: torch.as_tensor(alpha) * x, tanh=torch.tanh):
     def both(dy, x, weight, alpha):
-        t = torch.tanh(argument(x, alpha))
+        t = tanh(argument(x, alpha))
         return t, slope(t) * dy * weighted(weight)
     return dict(x=lambda dy, x, weight, alpha: outer(alpha) * both(dy, x, weight, alpha)[1],
                 weight=lambda dy, x, weight, alpha: rows(dy * bent(both(dy, x, weight, alpha)[0])).sum(0),
@@ -422,6 +424,10 @@ for name, advice, how in [
         ("t_for_its_slope", "Your tanh's slope is t itself. It is 1 - t^2", dict(slope=lambda t: t)),
         ("t_not_squared", "Your tanh's slope is 1 - t. It is 1 - t^2", dict(slope=lambda t: 1 - t)),
         ("plus_for_minus", "Your tanh's slope is 1 + t^2. It is 1 - t^2", dict(slope=lambda t: 1 + t * t)),
+        ("overflow", "Your (e^2x - 1) / (e^2x + 1) is infinity over infinity for large x. Call tanhf",
+         dict(tanh=lambda x: (exp32(2 * x) - 1) / (exp32(2 * x) + 1))),
+        ("overflow_on_either_side", "Your (e^x - e^-x) / (e^x + e^-x) is infinity over infinity for large |x|. Call tanhf",
+         dict(tanh=lambda x: (exp32(x) - exp32(-x)) / (exp32(x) + exp32(-x)))),
         ("alpha_missing_inside", "Your t is tanh(x). It is the forward pass's, tanh(alpha x)", dict(argument=lambda x, alpha: x)),
         ("weight_missing", "Your dx and dalpha lack the weight: what comes in passes it first", dict(weighted=torch.ones_like)),
         ("alpha_missing", "Your dx lacks alpha, by which x was multiplied", dict(outer=lambda alpha: 1)),
@@ -444,6 +450,8 @@ dyt.wrong("alpha_of_a_feature", "Your dalpha has the first feature's share alone
 norm_cases(dyt, True, alpha=0.75)
 dyt.case("saturated", "tanh near 1, where nearly nothing passes.", dy=normal(2, 8), x=normal(2, 8, scale=4), weight=normal(8),
          bias=normal(8), alpha=1.5)
+dyt.case("far", "So far out that e^x or e^-x is infinite.", dy=normal(2, 6), x=[[-1e4, -100, -1, 1, 100, 1e4], [70, 1, -70, 0.5, -0.5, 0]], weight=normal(6),
+         bias=normal(6), alpha=1.5)
 
 
 # --- Gates and activations ---------------------------------------------------------------------------------
@@ -537,6 +545,8 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
     if bend not in ("identity", "relu"):  # ReLU has the same slope at both
         gate.wrong("slope_at_value", f"Your slope of {bend} is taken at {bend}(gate). It is the slope at the gate itself",
                    gate=lambda dout, gate, up, f=f, slope=slope: dout * up * slope(f(gate)))
+    if bend == "relu":
+        gate.wrong("one_at_zero", "Your slope at 0 is 1. PyTorch chose 0 there", gate=lambda dout, gate, up: dout * up * (gate >= 0))
     if bend == "silu":
         gate.wrong("sigmoid_for_slope", "Your slope of silu is the sigmoid alone. silu is x sigmoid(x), a product: its slope "
                    "has two terms", gate=lambda dout, gate, up: dout * up * torch.sigmoid(gate))
@@ -573,7 +583,7 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
     gate.case("blocks", "513 numbers: two blocks, and one more.", dout=normal(513), gate=normal(513, scale=3), up=normal(513))
     gate.case("tiny", "Gradients of 1e-12.", scale=1e-12, dout=normal(17, scale=1e-12), gate=normal(17), up=normal(17))
     gate.case("far", "Gates so far out that e^x or e^-x is infinite.", dout=normal(12), up=normal(12),
-              gate=[-1e4, -200, -100, -90, -50, -20, 20, 50, 90, 100, 200, 1e4])
+              gate=[-1e4, -200, -100, -90, -50, -20, 0, -0.0, 50, 90, 100, 1e4])
 
 
 # --- RoPE --------------------------------------------------------------------------------------------------
@@ -685,7 +695,10 @@ for name, advice, how in [
         ("diagonal_alone", "Your dx is p (1 - p) dp, as if each weight came from its own score alone. Every weight depends on every score",
          dict(common=lambda p, dp: p * dp)),
         ("sum_of_all_rows", "Your sum of p dp runs on from row to row. Begin each row with 0",
-         dict(common=lambda p, dp: (p * dp).sum(-1, keepdim=True).cumsum(0)))]:
+         dict(common=lambda p, dp: (p * dp).sum(-1, keepdim=True).cumsum(0))),
+        ("other_axis", "Your sum of p dp runs over the rows. It runs over the weights of one row", dict(common=lambda p, dp: (p * dp).sum(0, keepdim=True))),
+        ("first_sum_for_all", "Your sum of p dp is the first row's for all. Each row has its own",
+         dict(common=lambda p, dp: (p * dp)[:1].sum(-1, keepdim=True)))]:
     softmax.wrong(name, advice, **softmax_parts(**how))
 softmax.wrong("sum_outside", "Your dx is p dp less the sum of p dp. p multiplies both: p (dp - the sum of p dp)",
               x=lambda dp, p: p * dp - (p * dp).sum(-1, keepdim=True))
@@ -848,6 +861,8 @@ for parts, kernel in (attention_parts, plain), (flash_parts, flash):
                  v=parts(into_v=lambda p, dO, V, Q: p @ Q)["v"])
     kernel.wrong("dscore_in_dv", "Your dv sums dscore dout. The values were multiplied by the weights: p dout",
                  v=parts(of_values=lambda p, scores, ds: ds)["v"])
+    kernel.wrong("dv_scaled", "Your dv is divided by sqrt(D). Only the scores were scaled: dq and dk are",
+                 v=parts(into_v=lambda p, dO, V, Q: p @ dO / math.sqrt(V.shape[-1]))["v"])
     kernel.wrong("v_in_dv", "Your dv sums the weights times v. What comes in from above, dout, is their factor",
                  v=parts(into_v=lambda p, dO, V, Q: p.sum(-1, keepdim=True) * V)["v"])
 plain.wrong("not_weighted", "Your sum is of dp alone. Each is weighted: the sum of p dp",
@@ -1012,6 +1027,9 @@ for name, advice, function in [
          lambda x, t: mean_surprise(x, t, largest=lambda x: x.amax(1, keepdim=True).clamp(min=0))),
         ("max_of_all_rows", "Your largest logit is that of all rows. Each row has its own: others may lie far below it",
          lambda x, t: mean_surprise(x, t, largest=lambda x: x.amax().expand(len(x), 1))),
+        ("logarithm_of_zero", "Your logarithm is of softmax in float32, which is 0 for a target far below: the loss is infinite. Take max + log(sum) - logit",
+         lambda x, t: -torch.log((lambda e: e / e.sum(1, keepdim=True))(exp32(x - x.amax(1, keepdim=True)))
+                                 .gather(1, t.long().clamp(min=0)[:, None])[:, 0])[t >= 0].mean()),
         ("sum_for_mean", "Your loss is a sum over the rows. Divide by how many are counted", lambda x, t: surprise(x, t)[0][t >= 0].sum()),
         ("max_not_subtracted", "Your e^x overflows. Subtract the row's largest logit first, and add it to the logarithm again",
          lambda x, t: mean_surprise(x, t, largest=lambda x: torch.zeros_like(x[:, :1]))),
@@ -1182,6 +1200,8 @@ for name, advice, function in [
         ("root_of_magnitudes", "Your sum is of magnitudes. Add up squares, and take the root", lambda g: g.abs().sum().sqrt()),
         ("epsilon_added", "Your norm has an epsilon of 1e-6 added. Who divides by a norm adds it there", lambda g: g.square().sum().sqrt() + 1e-6),
         ("largest", "Your norm is the largest magnitude. Add up squares, and take the root", lambda g: g.abs().max()),
+        ("finite_alone", "Your norm passes over what is infinite or NaN. It is infinite or NaN then, too, so that it is seen",
+         lambda g: g[g.isfinite()].square().sum().sqrt()),
         ("squares_in_float32", "Your squares are float32: infinite from 1e19 on, and 0 below 1e-23. Square and add in double",
          lambda g: g.float().square().sum().sqrt()),
         ("sum", "Your numbers are not squared before they are added up", lambda g: g.sum()),
@@ -1196,5 +1216,7 @@ norm.case("ragged", "333 numbers.", gradient=normal(333))
 norm.case("tiny", "Numbers of 1e-12.", gradient=normal(61, scale=1e-12))
 norm.case("uneven", "A few numbers of 1000 among many of 0.001.", gradient=normal(45, scale=[1e3, 1e-3, 1e-3, 1e-3, 1e-3] * 9))
 norm.case("long", "4096 numbers.", gradient=normal(4096))
+norm.case("nan", "One number is NaN: so is the norm.", gradient=[0.5, math.nan, 2, -1, 3])
+norm.case("infinite", "One number is infinite: so is the norm.", gradient=[0.5, 1, -math.inf, -1, 3])
 norm.case("huge", "Numbers of 1e20, whose squares no float32 can hold.", gradient=normal(21, scale=1e20))
 norm.case("minute", "Numbers of 1e-25, whose squares are 0 in float32.", gradient=normal(21, scale=1e-25))
