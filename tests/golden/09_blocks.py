@@ -378,6 +378,15 @@ decoder_forward.wrong("first_layer_again", "Layer 0 is right; the first stage th
                       "layers is layer 0. Hand l on to the blocks", first_layer_again)
 
 
+def layers_reversed(ids, cosine, sine, eps, split=0, **w):
+    return None if not w else decoder()(ids, cosine, sine, eps, split, **{
+        name: w[name] if name in ("embed_tokens", "norm") else w[name].flip(0) for name in w})
+
+
+decoder_forward.wrong("layers_reversed", "The first stage that differs is the first attention's: your layers run from the last to the first. Begin with layer 0",
+                      layers_reversed)
+
+
 # --- decoder_logits ----------------------------------------------------------------------------------------
 
 def logits(last, lm_head=None, embed_tokens=None, norm=None, eps=EPS):

@@ -334,6 +334,8 @@ def make_quantizer(name):
               low=lambda b: b.abs().amin(1, keepdim=True))
         wrong("equals_divided_by_zero", "In a block of equal numbers you divide by zero. Take 0 for 1 / d there: every level is 0", over=over_zero,
               round_=nearest_or(highest, up))
+        wrong("stored_minimum_used", "You subtract the minimum after it was rounded to float16. The levels are chosen with the float32 minimum; only what is "
+              "stored is rounded", low=lambda b: lowest(b).to(torch.float16).to(b.dtype))
         wrong("whole_row_scale", ROW + ", and their own minimum", whole_row=True)
     if bits == 5:
         order = torch.arange(32).reshape(2, 16).T.flatten()

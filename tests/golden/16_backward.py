@@ -456,6 +456,15 @@ dyt.case("far", "So far out that e^x or e^-x is infinite.", dy=normal(2, 6), x=[
 
 # --- Gates and activations ---------------------------------------------------------------------------------
 
+def gelu_tanh(x):
+    return F.gelu(x, approximate="tanh")
+
+
+def slope_by_autograd(bend, x):
+    x = x.clone().requires_grad_()
+    return torch.autograd.grad(bend(x).sum(), x)[0]
+
+
 ACTIVATIONS = {  # name -> the function, its derivative
     "relu": (torch.relu, lambda x: (x > 0).to(x.dtype)),
     "gelu": (F.gelu, lambda x: (1 + torch.erf(x / math.sqrt(2))) / 2 + x * torch.exp(-x * x / 2) / math.sqrt(2 * math.pi)),
@@ -560,11 +569,19 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
                        gate=lambda dout, gate, up, mistaken=mistaken: dout * up * mistaken(gate, torch.sigmoid(gate)))
         gate.wrong("sigmoid_for_silu", "Your dup is dout sigmoid(gate). It is dout silu(gate), which is gate sigmoid(gate)",
                    up=lambda dout, gate, up: dout * torch.sigmoid(gate))
+        quick = lambda x: x * torch.sigmoid(1.702 * x)
+        gate.wrong("beta_1.702", "Your gate is bent by gate sigmoid(1.702 gate), as in gpt-oss. A Llama's beta is 1",
+                   gate=lambda dout, gate, up, quick=quick: dout * up * slope_by_autograd(quick, gate),
+                   up=lambda dout, gate, up, quick=quick: dout * quick(gate))
         gate.wrong("gelu_for_silu", "Your slope is that of GELU, geglu's", gate=lambda dout, gate, up: dout * up * ACTIVATIONS["gelu"][1](gate))
     if bend == "gelu":
         gate.wrong("tanh_for_gelu", "Your slope is that of the tanh approximation. geglu has the exact GELU",
-                   gate=lambda dout, gate, up: dout * up * (lambda x: torch.autograd.grad(
-                       F.gelu(x, approximate="tanh").sum(), x)[0])(gate.clone().requires_grad_()))
+                   gate=lambda dout, gate, up: dout * up * slope_by_autograd(gelu_tanh, gate))
+        for twin, what, other in [("tanh_throughout", "the tanh approximation of GELU", gelu_tanh),
+                                  ("sigmoid_approximation", "x sigmoid(1.702 x), the quick GELU of CLIP", lambda x: x * torch.sigmoid(1.702 * x))]:
+            gate.wrong(twin, f"Your gate is bent by {what}, forward and backward. geglu has the exact GELU",
+                       gate=lambda dout, gate, up, other=other: dout * up * slope_by_autograd(other, gate),
+                       up=lambda dout, gate, up, other=other: dout * other(gate))
     if bend in ("sigmoid", "silu"):
         def overflowing(x):
             return exp32(x) / (1 + exp32(x))
