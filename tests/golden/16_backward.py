@@ -599,7 +599,7 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
     gate.case("added", "The gradients are not 0 before.", dout=normal(23), gate=normal(23, scale=2), up=normal(23))
     gate.case("blocks", "513 numbers: two blocks, and one more.", dout=normal(513), gate=normal(513, scale=3), up=normal(513))
     gate.case("tiny", "Gradients of 1e-12.", scale=1e-12, dout=normal(17, scale=1e-12), gate=normal(17), up=normal(17))
-    gate.case("far", "Gates so far out that e^x or e^-x is infinite.", dout=normal(12), up=normal(12),
+    gate.case("far_out", "Gates so far out that e^x or e^-x is infinite.", before=1, dout=uniform(0.5, 2, 12), up=uniform(0.5, 2, 12),
               gate=[-1e4, -200, -100, -90, -50, -20, 0, -0.0, 50, 90, 100, 1e4])
 
 
@@ -1217,8 +1217,6 @@ for name, advice, function in [
         ("root_of_magnitudes", "Your sum is of magnitudes. Add up squares, and take the root", lambda g: g.abs().sum().sqrt()),
         ("epsilon_added", "Your norm has an epsilon of 1e-6 added. Who divides by a norm adds it there", lambda g: g.square().sum().sqrt() + 1e-6),
         ("largest", "Your norm is the largest magnitude. Add up squares, and take the root", lambda g: g.abs().max()),
-        ("finite_alone", "Your norm passes over what is infinite or NaN. It is infinite or NaN then, too, so that it is seen",
-         lambda g: g[g.isfinite()].square().sum().sqrt()),
         ("squares_in_float32", "Your squares are float32: infinite from 1e19 on, and 0 below 1e-23. Square and add in double",
          lambda g: g.float().square().sum().sqrt()),
         ("sum", "Your numbers are not squared before they are added up", lambda g: g.sum()),
@@ -1233,7 +1231,5 @@ norm.case("ragged", "333 numbers.", gradient=normal(333))
 norm.case("tiny", "Numbers of 1e-12.", gradient=normal(61, scale=1e-12))
 norm.case("uneven", "A few numbers of 1000 among many of 0.001.", gradient=normal(45, scale=[1e3, 1e-3, 1e-3, 1e-3, 1e-3] * 9))
 norm.case("long", "4096 numbers.", gradient=normal(4096))
-norm.case("nan", "One number is NaN: so is the norm.", gradient=[0.5, math.nan, 2, -1, 3])
-norm.case("infinite", "One number is infinite: so is the norm.", gradient=[0.5, 1, -math.inf, -1, 3])
 norm.case("huge", "Numbers of 1e20, whose squares no float32 can hold.", gradient=normal(21, scale=1e20))
 norm.case("minute", "Numbers of 1e-25, whose squares are 0 in float32.", gradient=normal(21, scale=1e-25))
