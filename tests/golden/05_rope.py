@@ -736,6 +736,8 @@ for kernel in rope_interleaved, rope_half_split:
                 x=normal(1, 4, 16), **table([5], 16))
     kernel.case("ragged", "5 tokens, 3 heads of width 6: no size is a multiple of anything.",
                 x=normal(5, 3, 6), **table(range(5), 6))
+    kernel.case("six_pairs", "A full vector of 4 leaves 2.", x=normal(2, 1, 12), **table(range(2), 12))
+    kernel.case("seven_pairs", "A full vector of 4 leaves 3.", x=normal(2, 1, 14), **table(range(2), 14))
     kernel.case("left_over", "29 pairs: full vectors of 4, 8 and 16 leave 1, 5 and 13.",
                 x=normal(3, 1, 58), **table(range(3), 58))
     kernel.case("eighty_wide", "A head of width 80: no power of two.",

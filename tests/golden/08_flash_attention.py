@@ -362,10 +362,10 @@ case("growing", "Scores that grow along the keys: the maximum moves on with ever
      q=quarters(4, 3, 2, 4), k=quarters(along(s / 16 for s in range(100)), 100, 1, 4), v=normal(100, 1, 4))
 case("shrinking", "Scores that shrink along the keys: the maximum never moves.",
      q=quarters(4, 3, 2, 4), k=quarters(along(-s / 16 for s in range(100)), 100, 1, 4), v=normal(100, 1, 4))
-case("falling", "The first key's score is 2000 above all others: the maximum of what follows is no use.",
-     q=quarters(200, 2, 2, 4), k=quarters(along(20.0 * (s == 0) for s in range(133)), 133, 1, 4), v=normal(133, 1, 4))
+case("falling", "All scores are 2000 below that of the first key: the maximum of what follows is no use.",
+     q=quarters(200, 2, 2, 4), k=quarters(along(-20.0 * (s > 0) for s in range(133)), 133, 1, 4), v=normal(133, 1, 4))
 case("falling_decode", "The same for one token.",
-     q=quarters(200, 1, 3, 4), k=quarters(along(20.0 * (s == 0) for s in range(133)), 133, 1, 4), v=normal(133, 1, 4))
+     q=quarters(200, 1, 3, 4), k=quarters(along(-20.0 * (s > 0) for s in range(133)), 133, 1, 4), v=normal(133, 1, 4))
 case("stairs", "Scores that go up at keys 64 and 128: the maximum moves there, and nowhere else.",
      q=quarters(4, 3, 4, 4), k=quarters(along(stairs(133)), 133, 2, 4), v=normal(133, 2, 4))
 case("stairs_decode", "One token that climbs both.",
