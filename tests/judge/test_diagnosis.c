@@ -738,8 +738,7 @@ static void plain_attention(Attention how, Decoder *d, int l, int T, int C,
     float(*normed)[C] = xmalloc(sizeof(float[T][C])), (*q)[H][D] = xmalloc(sizeof(float[T][H][D]));
     float(*turned)[H][D] = xmalloc(sizeof(float[T][H][D])),
     (*k)[KV][D] = xmalloc(sizeof(float[T][KV][D]));
-    __typeof__(rope_half_split) *rope =
-        d->model->interleaved ? rope_interleaved : rope_half_split;
+    __typeof__(rope_half_split) *rope = d->model->interleaved ? rope_interleaved : rope_half_split;
     plain_norm(d, T, C, normed, x, layer->input_layernorm);
     plain_linear(T, C, KV * D, (float(*)[KV * D]) k, normed, &layer->k_proj, layer->k_bias);
     rope(T, KV, D, keys[cache] + d->length, k, angles[COSINES], angles[SINES]);
