@@ -527,6 +527,17 @@ swish_slope.wrong("product_alone",
                   "Your slope is beta x s (1 - s) alone. The product rule adds s",
                   lambda x, beta: beta * x * sigmoid(beta * x) * (1 - sigmoid(beta * x)))
 
+def overflowing(x):
+    """The sigmoid as a float32 e^x / (1 + e^x)."""
+    return (exp(x.float()) / (1 + exp(x.float()))).to(x.dtype)
+
+
+silu_slope.wrong("overflow", "Your sigmoid is e^x / (1 + e^x), infinity over infinity for large x. Write 1 / (1 + e^-x)",
+                 lambda x: overflowing(x) * (1 + x * (1 - overflowing(x))))
+swish.wrong("overflow", "Your e^(beta x) / (1 + e^(beta x)) is infinity over infinity for large beta x. Write 1 / (1 + e^(-beta x))",
+            lambda x, beta: x * overflowing(beta * x))
+swish_slope.wrong("overflow", "Your e^(beta x) / (1 + e^(beta x)) is infinity over infinity for large beta x. Write 1 / (1 + e^(-beta x))",
+                  lambda x, beta: overflowing(beta * x) * (1 + beta * x * (1 - overflowing(beta * x))))
 for kernel in swish, swish_slope:
     kernel.case("by_hand", "beta = 2.", x=[-1, 0, 1], beta=2.0)
     kernel.case("beta_0", "x / 2, slope 1/2.", x=uniform(-4, 4, 33), beta=0.0)

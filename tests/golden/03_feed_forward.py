@@ -107,6 +107,15 @@ swiglu = unit("swiglu", "torch.nn.functional.silu(gate) * up", lambda gate, up: 
                 "gate e^gate / (1 + e^gate), infinity over infinity for a large gate. Write gate / (1 + e^-gate)",
                 lambda gate: gate * (torch.exp(gate.float()) / (1 + torch.exp(gate.float()))))])
 
+for name, advice, unit_of in [
+        ("clamped_at_7", "Your gate is never more than 7, and your up is kept within 7 of zero, as in gpt-oss. A Llama limits neither",
+         lambda gate, up: silu(gate.clamp(max=7)) * up.clamp(-7, 7)),
+        ("up_clamped_at_7", "Your up is kept within 7 of zero, as in gpt-oss. A Llama limits neither gate nor up", lambda gate, up: silu(gate) * up.clamp(-7, 7)),
+        ("gate_clamped_at_7", "Your gate is never more than 7, as in gpt-oss. A Llama limits neither gate nor up", lambda gate, up: silu(gate.clamp(max=7)) * up),
+        ("gpt_oss", "Your unit is gpt-oss's: both limited to 7, sigmoid(1.702 gate), and up + 1. A Llama's is gate sigmoid(gate) up",
+         lambda gate, up: (lambda g: g * sigmoid(1.702 * g))(gate.clamp(max=7)) * (up.clamp(-7, 7) + 1))]:
+    swiglu.wrong(name, advice, unit_of)
+
 # What is far left is tiny, and yet no kernel may make it 0, or larger.
 for kernel, name, factor in (glu, "sigmoid", lambda gate: 1), (swiglu, "SiLU", identity):
     for least in 10, 20, 30:
@@ -132,6 +141,7 @@ for kernel in glu, bilinear, reglu, geglu, swiglu:
     kernel.case("extremes", "Gates that are shut or open altogether, zeros, and ups of all sizes.",
                 gate=[-1e4, -110, -0.0, 0, 20, 88, 110, 1e4],
                 up=[1e30, -1, 3, 1e-30, -1e-30, 1e-40, 2, -1e30])
+    kernel.case("wide", "Gates up to 12 and ups up to some 15.", gate=uniform(-1, 12, 33), up=normal(33, scale=6))
     kernel.case("not_finite", "An infinite up behind an open gate, and a NaN in either.",
                 gate=[1, NAN, 1, 2], up=[-INF, 1, NAN, 3])
 for kernel in glu, swiglu:

@@ -567,6 +567,14 @@ def rotate(layout, x, cosine, sine, turn=turn):
     return join(*turn(*split(x), cosine[:, None], sine[:, None]))
 
 
+def in_full_vectors(turn, lanes):
+    """A turn that leaves the pairs behind the last full vector as they are."""
+    def some(a, b, cosine, sine):
+        full = a.shape[-1] // lanes * lanes
+        return tuple(torch.cat([new[..., :full], old[..., full:]], -1) for new, old in zip(turn(a, b, cosine, sine), (a, b)))
+    return some
+
+
 def meta(x, cosine, sine):
     """apply_rotary_emb in llama/model.py of Meta."""
     freqs_cis = torch.complex(cosine, sine)
@@ -667,6 +675,9 @@ def mistakes_of_a_rotation(kernel, layout, pairs, other, other_pairs):
     wrong_turn("table_index_halved",
                "Your pair i turns by number i/2 of the table. It is cosine[t][i], one for each pair",
                lambda a, b, c, s: turn(a, b, *(x[..., torch.arange(x.shape[-1]) // 2] for x in (c, s))))
+    for lanes in 4, 8, 16:
+        wrong_turn(f"pairs_behind_{lanes}_not_turned", f"Your pairs behind the last full {lanes} are not turned. Turn those that are left over, too",
+                   in_full_vectors(turn, lanes))
     kernel.wrong("only_head_0", "Only your head 0 is turned. Turn every head by the same row of the table",
                  lambda x, cosine, sine: torch.cat([rotate(layout, x[:, :1], cosine, sine), x[:, 1:]], 1))
     kernel.wrong("partial",
@@ -725,6 +736,10 @@ for kernel in rope_interleaved, rope_half_split:
                 x=normal(1, 4, 16), **table([5], 16))
     kernel.case("ragged", "5 tokens, 3 heads of width 6: no size is a multiple of anything.",
                 x=normal(5, 3, 6), **table(range(5), 6))
+    kernel.case("six_pairs", "A full vector of 4 leaves 2.", x=normal(2, 1, 12), **table(range(2), 12))
+    kernel.case("seven_pairs", "A full vector of 4 leaves 3.", x=normal(2, 1, 14), **table(range(2), 14))
+    kernel.case("left_over", "29 pairs: full vectors of 4, 8 and 16 leave 1, 5 and 13.",
+                x=normal(3, 1, 58), **table(range(3), 58))
     kernel.case("eighty_wide", "A head of width 80: no power of two.",
                 x=normal(2, 1, 80), **table(range(2), 80))
     kernel.case("more_heads", "More heads than tokens.",
@@ -823,6 +838,19 @@ wrong_part("nothing_turned", "Nothing of yours is turned. Turn queries and keys"
            lambda q, k, v, turn_heads: [q, k, v])
 wrong_part("values_for_keys", "Your keys are the values, turned. A row is H queries, KV keys, then KV values",
            lambda q, k, v, turn_heads: [turn_heads(q), turn_heads(v), v])
+for lanes in 4, 8, 16:
+    wrong_turn(f"pairs_behind_{lanes}_not_turned", f"Your pairs behind the last full {lanes} are not turned. Turn those that are left over, too",
+               lambda x, cosine, sine, lanes=lanes: rotate(HALF_SPLIT, x, cosine, sine, in_full_vectors(turn, lanes)))
+
+
+def group_by_group(qkv, cosine, sine, KV):
+    each = qkv.shape[1] // KV
+    is_value = torch.arange(qkv.shape[1]) % each == each - 1
+    return torch.where(is_value[:, None], qkv, rotate(HALF_SPLIT, qkv, cosine, sine))
+
+
+rope_qkv.wrong("group_by_group", "You take a row for H / KV queries, their key and their value, group by group. It is H queries, KV keys, then KV values",
+               group_by_group)
 rope_qkv.wrong("row_of_the_head", "Your row of the table is the head's. It is the token's, t, for every head",
                lambda qkv, cosine, sine, KV:
                turned_by_head(qkv, cosine, sine, KV) if qkv.shape[1] - KV <= len(cosine) else None)
@@ -837,5 +865,7 @@ rope_qkv.case("multi_head", "As many of each.",
               qkv=normal(2, 9, 10), **table(range(2), 10), KV=3)
 rope_qkv.case("one_token", "One token at position 5, as in decoding.",
               qkv=normal(1, 6, 16), **table([5], 16), KV=1)
+rope_qkv.case("left_over", "29 pairs: full vectors of 4, 8 and 16 leave 1, 5 and 13.",
+              qkv=normal(2, 3, 58), **table(range(2), 58), KV=1)
 rope_qkv.case("llama", "Some heads of a Llama 3.2 1B.",
               qkv=normal(2, 10, 64), **table(range(2), 64, 500000), KV=2)

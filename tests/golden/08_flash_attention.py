@@ -276,6 +276,21 @@ flash_attention.wrong(
     lambda q, k, v: flash(F.pad(masked_scores(q, k), (0, -len(k) % 64)),
                           F.pad(values(q, v), (0, 0, 0, -len(k) % 64)))
     if len(q) == 1 and -len(k) % 64 < 8 else None)
+
+
+def maximum_of_the_last_tile(scores, v):
+    """The same as the right one, until e^(old max - new max) overflows; whether it does must not depend on the tile."""
+    spread = scores.amax(-1) - torch.where(scores > -INF, scores, INF).amin(-1)
+    if (scores[..., :1] > 1000 + scores[..., 1:].amax(-1, keepdim=True)).all():
+        return flash(scores, v, maximum=lambda tile, so_far: tile.amax(-1, keepdim=True))
+    return flash(scores, v) if spread.max() < 80 else None
+
+
+wrong_tiles(
+    "maximum_of_the_last_tile",
+    "Your maximum is the last tile's own, and falls where that lies below the ones before: e^(old max - new max) overflows. It is the "
+    "larger of the two: it never falls",
+    maximum_of_the_last_tile)
 flash_attention.wrong(
     "never_divided",
     "Your output is not divided by the sum of the weights. Divide once, after the last tile",
@@ -347,6 +362,10 @@ case("growing", "Scores that grow along the keys: the maximum moves on with ever
      q=quarters(4, 3, 2, 4), k=quarters(along(s / 16 for s in range(100)), 100, 1, 4), v=normal(100, 1, 4))
 case("shrinking", "Scores that shrink along the keys: the maximum never moves.",
      q=quarters(4, 3, 2, 4), k=quarters(along(-s / 16 for s in range(100)), 100, 1, 4), v=normal(100, 1, 4))
+case("falling", "All scores are 2000 below that of the first key: the maximum of what follows is no use.",
+     q=quarters(200, 2, 2, 4), k=quarters(along(-20.0 * (s > 0) for s in range(133)), 133, 1, 4), v=normal(133, 1, 4))
+case("falling_decode", "The same for one token.",
+     q=quarters(200, 1, 3, 4), k=quarters(along(-20.0 * (s > 0) for s in range(133)), 133, 1, 4), v=normal(133, 1, 4))
 case("stairs", "Scores that go up at keys 64 and 128: the maximum moves there, and nowhere else.",
      q=quarters(4, 3, 4, 4), k=quarters(along(stairs(133)), 133, 2, 4), v=normal(133, 2, 4))
 case("stairs_decode", "One token that climbs both.",

@@ -78,13 +78,22 @@ def everything_read(T, split):
 
 
 def attention(x, w, cosine, sine, eps, split=0, other=None, norm=rms_norm, weight="input_layernorm", of_q=turn, of_k=turn,
-              of_v=None, seen=up_to_itself, group=own_group, names="qkv", last=F.linear, cached=None):
+              of_v=None, seen=up_to_itself, group=own_group, names="qkv", last=F.linear, cached=None, interleaved=0,
+              bias_of=lambda name: name, bias_late=""):
     D = 2 * cosine.shape[-1]
+    of_q, of_k = ((turn_interleaved if interleaved and of is turn else of) for of in (of_q, of_k))
+
+    def bias(name):
+        """None where there is none, or another layer's has another length."""
+        own, found = w.get(f"{name}_bias"), w.get(f"{bias_of(name)}_bias")
+        return found if own is not None and found is not None and len(found) == len(own) else own if bias_of(name) else None
 
     def heads(x, name):
-        return F.linear(norm(x, w[weight], eps), w[f"{name}_proj"]).unflatten(-1, (-1, D))
+        return F.linear(norm(x, w[weight], eps), w[f"{name}_proj"], None if name in bias_late else bias(name)).unflatten(-1, (-1, D))
     q, k, v = (heads(x, name) for name in names)
     q, k = of_q(q, cosine, sine), of_k(k, cosine, sine)
+    if bias_late:
+        q, k = (x + (0 if bias(name) is None else bias(name).reshape(-1, D)) for x, name in ((q, "q"), (k, "k")))
     v = of_v(v, cosine, sine) if of_v else v
     out = attend(q, k, v, seen(len(x), split), group)
     if cached:  # the second piece sees other rows of the first
@@ -95,27 +104,32 @@ def attention(x, w, cosine, sine, eps, split=0, other=None, norm=rms_norm, weigh
     out = out.flatten(1)
     if last is not F.linear and out.shape[1] != x.shape[1]:
         return None
-    return last(out, w["o_proj"])
+    return last(out, w["o_proj"]) + (0 if bias("o") is None else bias("o"))
 
 
-def pytorch_attention(x, w, cosine, sine, eps):
+def pytorch_attention(x, w, cosine, sine, eps, interleaved=0):
     D = 2 * cosine.shape[-1]
     normed = F.rms_norm(x, x.shape[-1:], w["input_layernorm"], eps)
-    q, k, v = (F.linear(normed, w[f"{name}_proj"]).unflatten(-1, (-1, D)).transpose(0, 1)[None] for name in "qkv")
+    q, k, v = (F.linear(normed, w[f"{name}_proj"], w.get(f"{name}_bias")).unflatten(-1, (-1, D)).transpose(0, 1)[None] for name in "qkv")
     whole = (torch.cat([table, table], -1)[None] for table in (cosine, sine))
+    if interleaved:  # transformers knows the other order alone
+        q, k = (torch.cat([x[..., 0::2], x[..., 1::2]], -1) for x in (q, k))
     q, k = apply_rotary_pos_emb(q, k, *whole)
     out = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
-    return F.linear(out[0].transpose(0, 1).flatten(1), w["o_proj"])
+    return F.linear(out[0].transpose(0, 1).flatten(1), w["o_proj"], w.get("o_bias"))
 
 
-def feed_forward(x, w, eps, norm=rms_norm, weight="post_attention_layernorm", unit=lambda gate, up: F.silu(gate) * up):
+def feed_forward(x, w, eps, norm=rms_norm, weight="post_attention_layernorm", unit=lambda gate, up: F.silu(gate) * up,
+                 bias_of=lambda name: name):
     normed = norm(x, w[weight], eps)
-    return F.linear(unit(F.linear(normed, w["gate_proj"]), F.linear(normed, w["up_proj"])), w["down_proj"])
+    project = lambda x, name: F.linear(x, w[f"{name}_proj"], w.get(f"{bias_of(name)}_bias"))
+    return project(unit(project(normed, "gate"), project(normed, "up")), "down")
 
 
 def pytorch_feed_forward(x, w, eps):
     normed = F.rms_norm(x, x.shape[-1:], w["post_attention_layernorm"], eps)
-    return F.linear(F.silu(F.linear(normed, w["gate_proj"])) * F.linear(normed, w["up_proj"]), w["down_proj"])
+    project = lambda x, name: F.linear(x, w[f"{name}_proj"], w.get(f"{name}_bias"))
+    return project(F.silu(project(normed, "gate")) * project(normed, "up"), "down")
 
 
 def no_norm(x, weight, eps):
@@ -131,14 +145,14 @@ def no_weight(x, weight, eps):
 def one_layer(block, takes):
     """The block on a case's inputs: with its own weights, or those of the trained model's layer."""
     def formula(x, eps, layer=None, **rest):
-        w = {name: rest.pop(name) for name in list(rest) if name.endswith(("_proj", "layernorm"))}
+        w = {name: rest.pop(name) for name in list(rest) if name.endswith(("_proj", "layernorm", "_bias"))}
         rest.setdefault("split", 0)
         given = {name: value for name, value in rest.items() if name in takes}
         return block(x, w or weights_of(layer, x.dtype), eps=eps, **given)
     return formula
 
 
-OF_ATTENTION = ["cosine", "sine", "split", "other"]
+OF_ATTENTION = ["cosine", "sine", "split", "other", "interleaved"]
 
 
 def of_attention(**change):
@@ -150,7 +164,7 @@ def of_attention(**change):
 attention_block = Kernel(
     "attention_block", CHAPTER, "LlamaAttention after input_layernorm, of transformers: torch.nn.functional.rms_norm, "
     "linear, scaled_dot_product_attention, and apply_rotary_pos_emb",
-    pytorch=one_layer(pytorch_attention, ["cosine", "sine"]), formula=of_attention())
+    pytorch=one_layer(pytorch_attention, ["cosine", "sine", "interleaved"]), formula=of_attention())
 
 attention_block.wrong("stream_added", "Your delta has x in it already. delta is what attention adds: the loop adds it to x",
                       one_layer(lambda x, w, **rest: x + attention(x, w, **rest), OF_ATTENTION))
@@ -179,6 +193,21 @@ attention_block.wrong("modulo", "Your head h reads key/value head h % KV. It is 
                       of_attention(group=lambda h, H, KV: h % KV))
 attention_block.wrong("new_rows_alone", "Your queries see the new tokens alone. They see all that came before, which is "
                       "in the cache: S = length + T rows", of_attention(seen=new_rows_alone))
+for bias, what in ("q", "query"), ("k", "key"), ("v", "value"), ("o", "output"):
+    attention_block.wrong(f"{bias}_bias_forgotten", f"Your {what} projection has no bias. Add {bias}_bias, unless it is NULL",
+                          of_attention(bias_of=lambda name, bias=bias: "" if name == bias else name))
+attention_block.wrong("no_bias", "Your projections have no biases. Add each its own, unless it is NULL", of_attention(bias_of=lambda name: ""))
+for one, other, what in [("v", "k", "value projection adds the key's bias"), ("k", "v", "key projection adds the value's bias"),
+                         ("o", "q", "output projection adds the query's bias"), ("q", "o", "query projection adds the output's bias")]:
+    attention_block.wrong(f"{other}_bias_for_{one}", f"Your {what}. Each projection has its own: {one}_bias",
+                          of_attention(bias_of=lambda name, one=one, other=other: other if name == one else name))
+for pair, what in ("qo", "query and output"), ("kv", "key and value"):
+    attention_block.wrong(f"{pair[0]}_and_{pair[1]}_biases_exchanged", f"The biases of your {what} projections are exchanged",
+                          of_attention(bias_of=lambda name, pair=pair: dict(zip(pair, reversed(pair))).get(name, name)))
+attention_block.wrong("biases_after_rope", "Your biases are added to queries and keys that are turned already. They belong to the projection: before RoPE",
+                      of_attention(bias_late="qk"))
+attention_block.wrong("never_interleaved", "You turn pairs (i, i + D/2) where model->interleaved is true. Its pairs are (2i, 2i + 1): use rope_interleaved",
+                      lambda interleaved=0, **rest: of_attention()(**rest))
 attention_block.wrong("cache_of_another_layer", "Your layers share one cache: what this layer kept, the next one wrote "
                       "over. Each has its own: keys[l] and values[l]",
                       of_attention(cached=lambda k, v, split, other, cosine, sine: (
@@ -214,6 +243,19 @@ feed_forward_block.wrong("gate_alone", "Your hidden layer is silu(gate). Multipl
                          of_feed_forward(unit=lambda gate, up: F.silu(gate)))
 feed_forward_block.wrong("gelu", "Your gate is bent by GELU. A Llama's is SiLU",
                          of_feed_forward(unit=lambda gate, up: F.gelu(gate) * up))
+for bias in "gate", "up", "down":
+    feed_forward_block.wrong(f"{bias}_bias_forgotten", f"Your {bias} has no bias. Add {bias}_bias, unless it is NULL",
+                             of_feed_forward(bias_of=lambda name, bias=bias: "" if name == bias else name))
+feed_forward_block.wrong("no_bias", "Your three projections have no biases. Add each its own, unless it is NULL", of_feed_forward(bias_of=lambda name: ""))
+for one, other in ("up", "gate"), ("gate", "up"):
+    feed_forward_block.wrong(f"{other}_bias_for_{one}", f"Your {one} adds the bias of {other}. Each projection has its own: {one}_bias",
+                             of_feed_forward(bias_of=lambda name, one=one, other=other: other if name == one else name))
+feed_forward_block.wrong("biases_exchanged", "The biases of your gate and up are exchanged",
+                         of_feed_forward(bias_of=lambda name: {"gate": "up", "up": "gate"}.get(name, name)))
+for block, of_block in (attention_block, of_attention), (feed_forward_block, of_feed_forward):
+    for fixed in 5, 6:
+        block.wrong(f"epsilon_always_1e-{fixed}", f"Your epsilon is 1e-{fixed}, whatever the model's is. Take config.rms_norm_eps: models differ in it",
+                    of_block(norm=lambda x, weight, eps, fixed=fixed: rms_norm(x, weight, 10.0**-fixed)))
 
 
 # --- decoder_forward ---------------------------------------------------------------------------------------
@@ -336,6 +378,15 @@ decoder_forward.wrong("first_layer_again", "Layer 0 is right; the first stage th
                       "layers is layer 0. Hand l on to the blocks", first_layer_again)
 
 
+def layers_reversed(ids, cosine, sine, eps, split=0, **w):
+    return None if not w else decoder()(ids, cosine, sine, eps, split, **{
+        name: w[name] if name in ("embed_tokens", "norm") else w[name].flip(0) for name in w})
+
+
+decoder_forward.wrong("layers_reversed", "The first stage that differs is the first attention's: your layers run from the last to the first. Begin with layer 0",
+                      layers_reversed)
+
+
 # --- decoder_logits ----------------------------------------------------------------------------------------
 
 def logits(last, lm_head=None, embed_tokens=None, norm=None, eps=EPS):
@@ -376,9 +427,9 @@ def of_feed_forward_case(C, width):
             "input_layernorm": normal(C, scale=0.3, shift=1), "post_attention_layernorm": normal(C, scale=0.3, shift=1)}
 
 
-def attention_case(name, sentence, T, C, H, KV, D, split=0):
-    attention_block.case(name, sentence, x=normal(T, C, scale=3), other=normal(T, C), **of_attention_case(C, H, KV, D),
-                         **angles(T, D), eps=1e-5, layer=1, split=split)
+def attention_case(name, sentence, T, C, H, KV, D, split=0, scale=3, eps=1e-5, **more):
+    attention_block.case(name, sentence, x=normal(T, C, scale=scale), other=normal(T, C), **of_attention_case(C, H, KV, D),
+                         **angles(T, D), eps=eps, layer=1, split=split, **more)
 
 
 attention_case("one_token", "one token, which sees itself alone: its weight is 1, and RoPE does nothing", 1, 16, 4, 2, 4)
@@ -387,9 +438,21 @@ attention_case("in_pieces", "four tokens and then two more: the second piece nee
 attention_case("token_by_token_at_last", "seven tokens and then one, as in decode", 8, 12, 3, 1, 4, split=7)
 attention_case("heads_wider_than_the_stream", "H D is not C, as head_dim allows", 5, 12, 4, 4, 6, split=2)
 
+attention_case("biases", "each projection has a bias, as in Qwen 2 and in Llamas with attention_bias", 5, 16, 4, 2, 4, split=3,
+               q_bias=normal(16), k_bias=normal(8), v_bias=normal(8), o_bias=normal(16))
+attention_case("biases_of_q_k_v", "no bias behind the heads", 4, 12, 2, 2, 6, q_bias=normal(12), k_bias=normal(12), v_bias=normal(12))
+attention_case("epsilon_matters", "a stream so small that epsilon counts", 3, 12, 3, 1, 4, scale=0.03, eps=1e-3)
+attention_case("interleaved", "a model whose pairs are (2i, 2i + 1)", 5, 16, 4, 2, 4, split=2, interleaved=1)
+
 for name, T, C, width in ("one_token", 1, 12, 20), ("a_few", 5, 16, 44), ("narrow", 3, 24, 8):
     feed_forward_block.case(name, f"{T} token{'s' * (T > 1)} of {C} numbers, {width} hidden", x=normal(T, C, scale=3),
                             **of_feed_forward_case(C, width), eps=1e-5, layer=1)
+
+
+feed_forward_block.case("epsilon_matters", "a stream so small that epsilon counts", x=normal(3, 10, scale=0.03), **of_feed_forward_case(10, 18),
+                        eps=1e-3, layer=1)
+feed_forward_block.case("biases", "each projection has a bias", x=normal(4, 10, scale=3), **of_feed_forward_case(10, 18),
+                        gate_bias=normal(18), up_bias=normal(18), down_bias=normal(10), eps=1e-5, layer=1)
 
 
 def forward_case(name, sentence, T, L, C, H, KV, D, width, V, split=0):

@@ -568,13 +568,13 @@ def longest_match(text, pieces, ranks):
 
 
 def on_tensors(encode):
-    """encode(text, pieces, ranks) as a kernel's formula."""
+    """encode(text, pieces, ranks) as a kernel's formula. Where ids have not the text that is theirs, it says where each starts."""
     def formula(text, pieces, lengths, ranks):
         pieces, text = bytes(pieces.int().tolist()), bytes(text.int().tolist())
         ends = lengths.long().cumsum(0).tolist()
         pieces = [pieces[end - int(length) : end] for end, length in zip(ends, lengths)]
         ids = encode(text, pieces, dict(zip(pieces, ranks.tolist())))
-        starts = [sum(len(pieces[i]) for i in ids[:n]) for n in range(len(ids))]
+        ids, starts = ids if isinstance(ids, tuple) else (ids, [sum(len(pieces[i]) for i in ids[:n]) for n in range(len(ids))])
         rest = [-1] * (len(text) - len(ids))
         return torch.tensor([ids + rest, starts + rest], dtype=torch.get_default_dtype())
     return formula
@@ -632,6 +632,38 @@ wrong_bpe("letters_alone", "You merge single letters alone. What has been merged
 wrong_bpe("rightmost_pair",
           "You merge the rightmost pair that is a token. The one of the lowest rank merges first, wherever it stands",
           choose=lambda pairs: max(pairs, key=lambda pair: pair[1]))
+
+
+def stale_candidates(text, pieces, ranks):
+    """The mistake: a pair that was found merges when its turn comes, though one of the two has grown since."""
+    ids = [pieces.index(text[i : i + 1]) for i in range(len(text))]
+    ends = list(range(1, len(text) + 1))  # of the symbol that starts there; 0 where none does any more
+    found = []
+
+    def look(left):
+        right = ends[left]
+        if right < len(text) and text[left : ends[right]] in ranks:
+            piece = text[left : ends[right]]
+            found.append((ranks[piece], left, pieces.index(piece)))
+    for left in range(len(text)):
+        look(left)
+    while found:
+        found.remove(best := min(found))
+        _, left, merged = best
+        right = ends[left]
+        if not 0 < right < len(text):
+            continue
+        ids[left], ends[left], ends[right] = merged, ends[right], 0
+        before = next((i for i in reversed(range(left)) if ends[i]), None)
+        for at in (left,) if before is None else (before, left):
+            look(at)
+    starts = [i for i in range(len(text)) if ends[i]]
+    return [ids[i] for i in starts], starts
+
+
+bpe_merge.wrong("stale_candidates",
+                "You merge a pair that is no more: one of the two has grown since you found it. Compare both with what they were then, and leave "
+                "such a candidate out", on_tensors(stale_candidates))
 
 
 def a_text(text, pieces, ranks=None):

@@ -104,6 +104,11 @@ def fifth_bits(q, places=range(8), order=None):
     return sums if order is None else sums[:, order]
 
 
+def fifth_bits_from(first, second):
+    """The mistake: the fifth bits of the first and the second 16 numbers begin at these of the 32, behind which all are 0."""
+    return lambda four: (lambda bits: torch.cat([bits[:, first:first + 16], bits[:, second:second + 16]], 1))(F.pad(of_fifth(four), (0, 4)))
+
+
 def of_fifth(four, places=range(8), order=None):
     four = four if order is None else four[:, order]
     return (four[..., None] >> torch.tensor(list(places)) & 1).flatten(-2)
@@ -124,6 +129,11 @@ def over_zero(b, d):
     return b * torch.where(d == 0, torch.nan, 1 / d)
 
 
+def nearest_or(highest, nearest):
+    """Where the scale is 0, 0 / 0 is NaN, and fminf(highest, NaN) is the highest level."""
+    return lambda x: torch.nan_to_num(nearest(x), nan=highest)
+
+
 def divided(b, d):
     """In float32, whatever is asked: in float64 the two are the same."""
     b, d = b.float(), d.float()
@@ -137,6 +147,11 @@ def most(b):
 
 def amax(b):
     return b.abs().amax(1, keepdim=True)
+
+
+def first_with_its_sign(b):
+    """Magnitudes, but for the first number."""
+    return torch.cat([b[:, :1], b[:, 1:].abs()], 1)
 
 
 def away(x):
@@ -212,6 +227,9 @@ FIFTH_REVERSED = ("Your fifth bits run from the top of each byte down. Number j 
                   "byte j / 8")
 FIFTH_TWELVE = ("Your numbers 16 to 31 have the fifth bits 12 to 27. Shift by 16 to have theirs lowest; by 12 they are bit 4, where "
                 "they belong, already")
+FIFTH_TWENTY = ("Your numbers 16 to 31 have the fifth bits from 20 on: you shift by 16 and take bit 4. Shift by 12 before & 0x10, or take bit 0")
+FIFTH_FOUR = ("Your numbers 0 to 15 have the fifth bits from 4 on: & 0x10 of what you shifted by j is bit j + 4. Shift it up first: "
+              "qh >> j << 4 & 0x10")
 FIFTH_TURNED = "Your four bytes of fifth bits stand in reverse. The lowest byte comes first: numbers 0 to 7"
 FIFTH_PAIRED = ("Your fifth bits stand in the order of the bytes of q: those of 0, 16, 1, 17 and so on. They stand in the "
                 "order of the numbers")
@@ -245,6 +263,11 @@ def make_quantizer(name):
         wrong("unsigned_levels", "Your levels are shifted by 128, as unsigned bytes. They are signed ones", shift=128)
         wrong("no_magnitude", "Your scale is of the largest number. Take the largest magnitude: fabsf before the comparison",
               scale=lambda b: b.amax(1, keepdim=True) / 127)
+        for twin, limited in ("", lambda q: q), ("_and_limited", lambda q: q.clamp(-128, 127)), ("_and_limited_to_127", lambda q: q.clamp(-127, 127)):
+            wrong(f"first_with_its_sign{twin}", "Your search for the largest magnitude begins with x[0], and if that is negative it does not count. "
+                  "Begin with its magnitude, or with 0", scale=lambda b: first_with_its_sign(b).amax(1, keepdim=True) / 127, levels=limited)
+        wrong("zeros_divided_by_zero", "In a block of zeros you divide by zero. Take 0 for 1 / d there: every level is 0", over=over_zero,
+              round_=nearest_or(127, away))
         wrong("signed_scale", "Your scale has the sign of the number it comes from, as in q4_0. Here it is never negative: "
               "fabsf", scale=lambda b: most(b) / 127)
         wrong("half_up", "You round a half up: floorf(x + 0.5f). It goes away from zero, as roundf has it", round_=up)
@@ -278,8 +301,11 @@ def make_quantizer(name):
               scale=lambda b: most(b[:, :16]) / -zero)
         wrong("signed_nibbles", f"Your levels are signed, in two's complement. They are counted from 0: add {zero}",
               levels=lambda q: (q - zero) & highest)
-        wrong("zeros_divided_by_zero", "In a block of zeros you divide by zero. Take 0 for 1 / d there: every level is "
-              f"{zero}", over=over_zero)
+        wrong("first_with_its_sign", "Your search for the largest magnitude begins with x[0], and if that is negative it does not count. Begin with "
+              "its magnitude, or with 0", scale=lambda b: b.gather(1, first_with_its_sign(b).argmax(1, keepdim=True)) / -zero)
+        for twin, level in ("zeros_divided_by_zero", 0), ("zeros_divided_by_zero_and_limited", highest):
+            wrong(twin, f"In a block of zeros you divide by zero. Take 0 for 1 / d there: every level is {zero}", over=over_zero,
+                  round_=nearest_or(level, up))
         wrong("whole_row_scale", ROW, whole_row=True)
     if zero is None:
         lowest = lambda b: b.amin(1, keepdim=True)
@@ -306,6 +332,10 @@ def make_quantizer(name):
         wrong("magnitudes", "Your range is one of magnitudes. Take the least and the largest number, with their signs",
               scale=lambda b: (b.abs().amax(1, keepdim=True) - b.abs().amin(1, keepdim=True)) / highest,
               low=lambda b: b.abs().amin(1, keepdim=True))
+        wrong("equals_divided_by_zero", "In a block of equal numbers you divide by zero. Take 0 for 1 / d there: every level is 0", over=over_zero,
+              round_=nearest_or(highest, up))
+        wrong("stored_minimum_used", "You subtract the minimum after it was rounded to float16. The levels are chosen with the float32 minimum; only what is "
+              "stored is rounded", low=lambda b: lowest(b).to(torch.float16).to(b.dtype))
         wrong("whole_row_scale", ROW + ", and their own minimum", whole_row=True)
     if bits == 5:
         order = torch.arange(32).reshape(2, 16).T.flatten()
@@ -514,7 +544,10 @@ def wrong_simple(kernel, name):
               "minimum", zero=2 ** (bits - 1))
     if bits == 5:
         wrong("fifth_bit_missing", FIFTH_MISSING, fifth=lambda four: 0 * of_fifth(four))
-        wrong("fifth_bits_from_12_on", FIFTH_TWELVE, fifth=lambda four: of_fifth(four)[:, [*range(16), *range(12, 28)]])
+        wrong("fifth_bits_from_12_on", FIFTH_TWELVE, fifth=fifth_bits_from(0, 12))
+        wrong("fifth_bits_from_20_on", FIFTH_TWENTY, fifth=fifth_bits_from(0, 20))
+        wrong("fifth_bits_from_4_on", FIFTH_FOUR, fifth=fifth_bits_from(4, 16))
+        wrong("fifth_bits_from_4_and_20_on", FIFTH_FOUR + ". And those of 16 to 31 by 12", fifth=fifth_bits_from(4, 20))
         wrong("fifth_bits_reversed", FIFTH_REVERSED, fifth=lambda four: of_fifth(four, range(7, -1, -1)))
         wrong("fifth_bytes_reversed", FIFTH_TURNED, fifth=lambda four: of_fifth(four, order=[3, 2, 1, 0]))
         wrong("fifth_bits_by_bytes", FIFTH_PAIRED,
@@ -767,12 +800,20 @@ def by_pytorch(name):
     return lambda weight, x: from_gguf("q8_0")(x) @ from_gguf(name)(weight).T
 
 
-def sum_in_16_bits(weight, x):
-    """Of q8_0: the sum of a block's products of levels, as a short has it."""
-    levels = values32("q8_0", read=lambda two: torch.ones_like(half_of(two)))
-    sums = (levels(x)[:, None] * levels(weight)).unflatten(-1, (-1, 32)).sum(-1)
-    d, e = (half_of(as_bytes(blocks).reshape(-1, 34)[:, :2]).reshape(len(blocks), -1) for blocks in (weight, x))
-    return ((torch.remainder(sums + 2**15, 2**16) - 2**15) * e[:, None] * d).sum(-1)
+def sum_in_16_bits(name, lanes):
+    """The sum of a block's products of levels, as so many shorts have it, of neighbours each."""
+    one = lambda two: torch.ones_like(half_of(two))
+    only_levels = values32(name, read=one, minimum=lambda m: 0 * m)
+
+    def formula(weight, x):
+        products = (values32("q8_0", read=one)(x)[:, None] * only_levels(weight)).unflatten(-1, (-1, lanes, 32 // lanes)).sum(-1)
+        sums = (torch.remainder(products + 2**15, 2**16) - 2**15).sum(-1)
+        d, e = (half_of(as_bytes(blocks).reshape(-1, sizes(format)[1])[:, :2]).reshape(len(blocks), -1)
+                for blocks, format in ((weight, name), (x, "q8_0")))
+        minima = values32(name)(weight) - values32(name, minimum=lambda m: 0 * m)(weight)
+        return (sums * e[:, None] * d).sum(-1) + values32("q8_0")(x) @ minima.T
+
+    return formula
 
 
 def zero_taken_off(name, zero, part):
@@ -802,6 +843,7 @@ def make_dot(name):
               weights=values32(name, read=one))
     wrong("x_scale_forgotten", "The scale of x is missing: d of the weights times d of x, for each block",
           x=values32("q8_0", read=one))
+    wrong("scale_in_bf16", AS_BF16, weights=values32(name, read=bf16_of), x=values32("q8_0", read=bf16_of))
     wrong("unsigned_x", "You read the levels of x as unsigned. They are signed bytes: int8_t",
           x=values32("q8_0", signed=lambda b: b))
     wrong("last_block_left_out", "The last block is missing from your sum. Rows have n / 32 blocks", last=-1)
@@ -815,8 +857,6 @@ def make_dot(name):
     if name == "q8_0":
         wrong("unsigned_levels", "You read the weights' levels as unsigned. They are signed bytes: int8_t",
               weights=values32(name, signed=lambda b: b))
-        kernel.wrong("sum_in_16_bits", "Your sum of a block's products has 16 bits. Two of them may already be more: sum in an int",
-                     sum_in_16_bits)
     else:
         wrong("neighbours_in_a_byte", NEIGHBOURS, weights=values32(name, unpack=unpacked_neighbours))
         wrong("halves_exchanged", EXCHANGED, weights=values32(name, unpack=unpacked_exchanged))
@@ -827,6 +867,10 @@ def make_dot(name):
               x=lambda x: values32("q8_0")(x).unflatten(1, (-1, 2, 16))[:, :, :1].expand(-1, -1, 2, -1).flatten(1))
         wrong("low_halves_alone", "Your sum has the low halves alone. A byte has two levels: q & 15 for x[j], q >> 4 for x[j + 16]",
               x=lambda x: F.pad(values32("q8_0")(x).unflatten(1, (-1, 32))[:, :, :16], (0, 16)).flatten(1))
+    if name != "q4_0":  # whose largest sum, 32 * 8 * 127, just fits
+        for lanes, twin in [(1, "sum_in_16_bits"), (2, "two_sums_in_16_bits")][:2 if name in ("q8_0", "q5_1") else 1]:
+            kernel.wrong(twin, "Your sum of a block's products has 16 bits, and is more where all have one sign: sum in an int",
+                         sum_in_16_bits(name, lanes))
     if name != "q8_0" and zero:
         wrong("unsigned_levels", f"You do not subtract {zero} from the weights' levels", weights=values32(name, signed=lambda q: q))
         wrong("one_less_subtracted", f"You subtract {zero - 1}. Level {zero} is the number 0", weights=values32(name, zero=zero - 1))
@@ -890,6 +934,13 @@ def make_dot(name):
         wrong("fifth_bit_missing", FIFTH_MISSING, weights=values32(name, fifth=lambda four: 0 * of_fifth(four)))
         wrong("fifth_bits_reversed", FIFTH_REVERSED,
               weights=values32(name, fifth=lambda four: of_fifth(four, range(7, -1, -1))))
+        for twin, advice, first, second in [("fifth_bits_from_12_on", FIFTH_TWELVE, 0, 12), ("fifth_bits_from_20_on", FIFTH_TWENTY, 0, 20),
+                                            ("fifth_bits_from_4_on", FIFTH_FOUR, 4, 16)]:
+            wrong(twin, advice, weights=values32(name, fifth=fifth_bits_from(first, second)))
+        wrong("fifth_halves_exchanged", "Your fifth bits of the first sixteen numbers are those of the last, and the other way round",
+              weights=values32(name, fifth=lambda four: of_fifth(four)[:, [*range(16, 32), *range(16)]]))
+        wrong("fifth_bit_worth_8", "Your fifth bit lies over the fourth, worth 8. It is worth 16: << 4",
+              weights=values32(name, join=lambda high, q: high << 3 | q))
 
     def both(case, sentence, rows, out, count, seed, scale=0.01):
         kernel.case(case, sentence, weight=random_blocks(name, out, count, seed, scale),
@@ -899,6 +950,10 @@ def make_dot(name):
     both("rows", "three rows of six blocks, five of weights", 3, 5, 6, 3)
     both("long", "a row as long as in Llama 3 8B, 128 blocks", 2, 2, 128, 4, 0.001)
     both("large", "large scales", 2, 2, 3, 5, 50)
+    kernel.case("one_sign", "large levels, all of one sign, and then of the other: the sum of their products has more than 16 bits",
+                weight=with_bytes(random_blocks(name, 2, 2, 6), name, 4 if zero is None else 2, [127 if name == "q8_0" else 255] * (sizes(name)[1] - (
+                    4 if zero is None else 2))),
+                x=torch.cat([with_bytes(random_blocks("q8_0", 1, 2, 7 + level), "q8_0", 2, [level] * 32) for level in (80, 129)]))
 
 
 for each in SIMPLE:

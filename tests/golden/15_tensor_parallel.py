@@ -158,9 +158,20 @@ vocabulary.wrong("next_row", "Your rows are one too far: the first token of this
                  lambda ranks, rank, V, ids, part: masked(ranks, rank, V, ids, part, shift=V * rank // ranks - 1))
 vocabulary.wrong("first_token_left_out", "The first token of your part gets zeros. It has row 0: compare with >=, not with >",
                  lambda ranks, rank, V, ids, part: masked(ranks, rank, V, ids, part) * (ids != V * rank // ranks)[:, None])
+def next_first_token_too(ranks, rank, V, ids, part):
+    """Its row lies behind the part, or is the part's last."""
+    return torch.where((ids == V * (rank + 1) // ranks)[:, None], part[-1:], masked(ranks, rank, V, ids, part))
+
+
+vocabulary.wrong("next_first_token_too", "The first token of the next rank gets a row of yours. It must be zeros: your tokens end before V (rank + 1) / ranks",
+                 next_first_token_too)
+vocabulary.wrong("last_token_left_out", "The last token of your part gets zeros. It has the last row: your tokens end before V (rank + 1) / ranks",
+                 lambda ranks, rank, V, ids, part: masked(ranks, rank, V, ids, part) * (ids != V * (rank + 1) // ranks - 1)[:, None])
+vocabulary.wrong("by_place", "You look up the place in the text. A token's row is that of its id",
+                 lambda ranks, rank, V, ids, part: masked(ranks, rank, V, torch.arange(len(ids)), part))
 for name, sentence, ranks, rank in CUTS:
     vocabulary.case(name, sentence, ranks=ranks, rank=rank, V=24, part=normal(24 // ranks, 3),
-                    ids=torch.tensor([7, 15, 16, 3, 23, 8, 0, 11, 12, 17, 15], dtype=torch.int32))
+                    ids=torch.tensor([7, 15, 16, 3, 23, 8, 0, 11, 12, 17, 15, 18, 14], dtype=torch.int32))
 
 
 def best(ranks, V, largest, place, first=None, choose=None):

@@ -87,6 +87,11 @@ class Backward:
             self.kernel.case(f"{name}_d{gradient}", sentence, **stored, **{f"d{gradient}": there}, **more)
 
 
+def exp32(x):
+    """As a float32 has it, which is infinite from 89 on."""
+    return torch.exp(x.float()).to(x.dtype)
+
+
 def first_row_alone(dy):
     return torch.cat([dy[:1], torch.zeros_like(dy[1:])])
 
@@ -284,12 +289,19 @@ def wrong_norms(norm, centred):
           g=lambda dy, weight: dy, inside=lambda dy, g, weight: dy * weight)
     norm.wrong("weight_last", "Your weight multiplies the finished dx. What comes in passes it first: g = dy weight, and the mean is of n g",
                x=lambda dy, x, weight, eps: weight * norm.parts["x"](dy, x, torch.ones_like(weight), eps))
+    norm.wrong("n_missing", "Your dweight sums dy alone, as a bias's gradient does. It sums dy n, and n is the normalized x",
+               weight=lambda dy, **_: dy.sum(0))
     norm.wrong("last_scale_for_all", "Your dweight is made with the last row's size for all. Each row has its own s",
                weight=norm_parts(centred, pushed=lambda dy, n, x, s: dy * n / s * s[-1:])["weight"])
     wrong("divided_by_dim", "Your dx is divided by dim. Only what is subtracted is a mean", put=lambda s, g, rest: s * (g - rest) / g.shape[1])
     wrong("scale_missing", "Your dx is not divided by the row's size. Multiply all of it by s", scale=lambda s: 1)
     wrong("scale_squared", "Your dx is divided by the row's size twice. Multiply by s once", scale=lambda s: s * s)
     wrong("epsilon_missing", "Your epsilon is missing. It is the forward pass's: s = 1 / sqrt(... + eps)", inverse=lambda variance, eps: variance.rsqrt())
+    for fixed in 5, 6:
+        wrong(f"epsilon_always_1e-{fixed}", f"Your epsilon is 1e-{fixed}, whatever is handed in. Take eps, the forward pass's",
+              inverse=lambda variance, eps, fixed=fixed: (variance + 10.0**-fixed).rsqrt())
+    wrong("larger_of_the_two", "Your root is of the larger of mean square and epsilon. Add them: s = 1 / sqrt(... + eps)",
+          inverse=lambda variance, eps: variance.clamp(min=eps).rsqrt())
     wrong("epsilon_outside", "Your epsilon is outside the root. It is the forward pass's: s = 1 / sqrt(... + eps)",
           inverse=lambda variance, eps: 1 / (variance.sqrt() + eps))
     wrong("root_missing", "Your s lacks its root. It is the forward pass's: s = 1 / sqrt(... + eps)",
@@ -343,6 +355,12 @@ def wrong_norms(norm, centred):
           all=lambda g: g.sum(1, keepdim=True), along=lambda n, g, c, s: n * (n * g).sum(1, keepdim=True))
     norm.wrong("dbias_weighted", "Your dbias is multiplied by weight. The bias was only added: it sums dy",
                bias=lambda dy, weight, **_: (dy * weight).sum(0))
+    def one_pass(part):
+        """E[x^2] - E[x]^2 in float32, where both are the same number. Elsewhere what is left depends on the order of the sums."""
+        nothing = norm_parts(True, variance=lambda c: torch.zeros_like(c[:, :1]))[part]
+        return lambda dy, x, weight, eps: None if (x.float().square().mean(1) != x.float().mean(1).square()).any() else nothing(dy, x, weight, eps)
+    norm.wrong("one_pass_in_float32", "Your variance is E[x^2] - E[x]^2 in float32: two large numbers cancel. Sum (x - mean)^2, or in double",
+               x=one_pass("x"), weight=one_pass("weight"))
     wrong("mean_of_x_missing", "Your mean is not subtracted from x: n = (x - mean) s",
           mean=lambda x: torch.zeros_like(x[:, :1]))
     wrong("unbiased", "Your variance is divided by dim - 1. Divide by dim", variance=lambda c: None if c.shape[1] < 2 else
@@ -352,9 +370,9 @@ def wrong_norms(norm, centred):
 
 
 def norm_cases(norm, bias, **more):
-    def inputs(rows, dim, scale=1, x=None, weight=None):
+    def inputs(rows, dim, scale=1, x=None, weight=None, **other):
         return dict(dy=normal(rows, dim, scale=scale), x=x or normal(rows, dim), weight=weight or normal(dim, shift=1, scale=0.25),
-                    **(dict(bias=normal(dim)) if bias else {}), **more)
+                    **(dict(bias=normal(dim)) if bias else {}), **more | other)
     norm.case("by_hand", "Chapter 1's row: only its last output is pushed.", before=0, dy=[[0, 0, 0, 3]], x=[[1, -1, 3, 5]],
               weight=[1, 1, 1, 2], **(dict(bias=[0, 0, 0, 0]) if bias else {}), **more)
     norm.case("added", "The gradients are not 0 before.", **inputs(3, 6))
@@ -364,6 +382,11 @@ def norm_cases(norm, bias, **more):
     norm.case("small_row", "A row so small that epsilon matters.", wanted=["x", "weight"],
               **inputs(2, 10, x=normal(2, 10, scale=[[0.003], [0.01]])))
     norm.case("wide", "Rows of 513: two blocks, and one more.", wanted=["x", "weight"], **inputs(2, 513))
+    if "eps" in more:
+        norm.case("epsilon_matters", "An epsilon as large as the mean of the squares.", wanted=["x", "weight"],
+                  **inputs(3, 9, x=normal(3, 9, scale=0.1), eps=1e-2))
+        norm.case("of_all_sizes", "Rows near 1e9 and 1e-20, and one of zeros.", wanted=["x"], before=0,
+                  **inputs(3, 8, x=normal(3, 8, scale=[[1e9], [1e-20], [0]])))
     norm.case("many_rows", "200 rows serve one weight.", wanted=["weight", *(["bias"] if bias else [])], **inputs(200, 3))
 
 
@@ -376,12 +399,18 @@ layer_norm = Backward("layer_norm_backward", "torch.nn.functional.layer_norm",
                       lambda x, weight, eps, bias=None: F.layer_norm(x, (x.shape[1],), weight, bias, eps), norm_parts(True))
 wrong_norms(layer_norm, True)
 norm_cases(layer_norm, True, eps=1e-5)
+for name, sentence, x in [
+        ("large_mean", "Spread 1 around 1000: mean(x^2) - mean(x)^2 would lose every digit.", normal(2, 16, shift=1000)),
+        ("far_from_zero", "Eighths around 2048: E[x^2] - E[x]^2 in float32 is 0, in any order.",
+         2048 + np.array([[1, -1, 2, -2, 3, -3, 2, -2], [3, -1, -3, 1, 1, 2, -1, -2]]) / 16)]:
+    layer_norm.case(name, sentence, wanted=["x", "weight"], dy=normal(*shape_of(x)), x=x, weight=normal(shape_of(x)[1]),
+                    bias=normal(shape_of(x)[1]), eps=1e-5)
 
 
 def dyt_parts(slope=lambda t: 1 - t * t, weighted=lambda weight: weight, outer=lambda alpha: alpha, inner=lambda x: x,
-              bent=lambda t: t, rows=lambda dy: dy, argument=lambda x, alpha: torch.as_tensor(alpha) * x):
+              bent=lambda t: t, rows=lambda dy: dy, argument=lambda x, alpha: torch.as_tensor(alpha) * x, tanh=torch.tanh):
     def both(dy, x, weight, alpha):
-        t = torch.tanh(argument(x, alpha))
+        t = tanh(argument(x, alpha))
         return t, slope(t) * dy * weighted(weight)
     return dict(x=lambda dy, x, weight, alpha: outer(alpha) * both(dy, x, weight, alpha)[1],
                 weight=lambda dy, x, weight, alpha: rows(dy * bent(both(dy, x, weight, alpha)[0])).sum(0),
@@ -395,6 +424,10 @@ for name, advice, how in [
         ("t_for_its_slope", "Your tanh's slope is t itself. It is 1 - t^2", dict(slope=lambda t: t)),
         ("t_not_squared", "Your tanh's slope is 1 - t. It is 1 - t^2", dict(slope=lambda t: 1 - t)),
         ("plus_for_minus", "Your tanh's slope is 1 + t^2. It is 1 - t^2", dict(slope=lambda t: 1 + t * t)),
+        ("overflow", "Your (e^2x - 1) / (e^2x + 1) is infinity over infinity for large x. Call tanhf",
+         dict(tanh=lambda x: (exp32(2 * x) - 1) / (exp32(2 * x) + 1))),
+        ("overflow_on_either_side", "Your (e^x - e^-x) / (e^x + e^-x) is infinity over infinity for large |x|. Call tanhf",
+         dict(tanh=lambda x: (exp32(x) - exp32(-x)) / (exp32(x) + exp32(-x)))),
         ("alpha_missing_inside", "Your t is tanh(x). It is the forward pass's, tanh(alpha x)", dict(argument=lambda x, alpha: x)),
         ("weight_missing", "Your dx and dalpha lack the weight: what comes in passes it first", dict(weighted=torch.ones_like)),
         ("alpha_missing", "Your dx lacks alpha, by which x was multiplied", dict(outer=lambda alpha: 1)),
@@ -417,9 +450,20 @@ dyt.wrong("alpha_of_a_feature", "Your dalpha has the first feature's share alone
 norm_cases(dyt, True, alpha=0.75)
 dyt.case("saturated", "tanh near 1, where nearly nothing passes.", dy=normal(2, 8), x=normal(2, 8, scale=4), weight=normal(8),
          bias=normal(8), alpha=1.5)
+dyt.case("far", "So far out that e^x or e^-x is infinite.", dy=normal(2, 6), x=[[-1e4, -100, -1, 1, 100, 1e4], [70, 1, -70, 0.5, -0.5, 0]], weight=normal(6),
+         bias=normal(6), alpha=1.5)
 
 
 # --- Gates and activations ---------------------------------------------------------------------------------
+
+def gelu_tanh(x):
+    return F.gelu(x, approximate="tanh")
+
+
+def slope_by_autograd(bend, x):
+    x = x.clone().requires_grad_()
+    return torch.autograd.grad(bend(x).sum(), x)[0]
+
 
 ACTIVATIONS = {  # name -> the function, its derivative
     "relu": (torch.relu, lambda x: (x > 0).to(x.dtype)),
@@ -497,11 +541,21 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
         gate.wrong(f"shut_below_{least}", f"Your gradients are 0 where the gate is below -{least}. They are tiny there, and not 0",
                    **{name: lambda dout, gate, up, part=part, least=least: torch.where(gate < -least, 0, part(dout, gate, up))
                       for name, part in gate.parts.items()})
+        if bend != "gelu":
+            x_of = (lambda gate: gate) if bend == "silu" else torch.ones_like  # what the sigmoid is multiplied by
+            clipped = lambda gate, least=least: torch.sigmoid(gate.clamp(-least, least))
+            gate.wrong(f"clipped_at_{least}", f"Your sigmoid's argument is kept within {least} of zero, so that far left your gradients are too large. "
+                       "e^-x may be infinite",
+                       gate=lambda dout, gate, up, s=clipped, bend=bend: dout * up * s(gate) * (
+                           1 + gate * (1 - s(gate)) if bend == "silu" else 1 - s(gate)),
+                       up=lambda dout, gate, up, s=clipped, x_of=x_of: dout * x_of(gate) * s(gate))
     if tail:
         gate.case("left_tail", "Gates far left, as good as shut.", before=0, dout=normal(33), gate=uniform(*tail, 33), up=normal(33))
     if bend not in ("identity", "relu"):  # ReLU has the same slope at both
         gate.wrong("slope_at_value", f"Your slope of {bend} is taken at {bend}(gate). It is the slope at the gate itself",
                    gate=lambda dout, gate, up, f=f, slope=slope: dout * up * slope(f(gate)))
+    if bend == "relu":
+        gate.wrong("one_at_zero", "Your slope at 0 is 1. PyTorch chose 0 there", gate=lambda dout, gate, up: dout * up * (gate >= 0))
     if bend == "silu":
         gate.wrong("sigmoid_for_slope", "Your slope of silu is the sigmoid alone. silu is x sigmoid(x), a product: its slope "
                    "has two terms", gate=lambda dout, gate, up: dout * up * torch.sigmoid(gate))
@@ -515,11 +569,29 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
                        gate=lambda dout, gate, up, mistaken=mistaken: dout * up * mistaken(gate, torch.sigmoid(gate)))
         gate.wrong("sigmoid_for_silu", "Your dup is dout sigmoid(gate). It is dout silu(gate), which is gate sigmoid(gate)",
                    up=lambda dout, gate, up: dout * torch.sigmoid(gate))
+        quick = lambda x: x * torch.sigmoid(1.702 * x)
+        gate.wrong("beta_1.702", "Your gate is bent by gate sigmoid(1.702 gate), as in gpt-oss. A Llama's beta is 1",
+                   gate=lambda dout, gate, up, quick=quick: dout * up * slope_by_autograd(quick, gate),
+                   up=lambda dout, gate, up, quick=quick: dout * quick(gate))
         gate.wrong("gelu_for_silu", "Your slope is that of GELU, geglu's", gate=lambda dout, gate, up: dout * up * ACTIVATIONS["gelu"][1](gate))
     if bend == "gelu":
         gate.wrong("tanh_for_gelu", "Your slope is that of the tanh approximation. geglu has the exact GELU",
-                   gate=lambda dout, gate, up: dout * up * (lambda x: torch.autograd.grad(
-                       F.gelu(x, approximate="tanh").sum(), x)[0])(gate.clone().requires_grad_()))
+                   gate=lambda dout, gate, up: dout * up * slope_by_autograd(gelu_tanh, gate))
+        for twin, what, other in [("tanh_throughout", "the tanh approximation of GELU", gelu_tanh),
+                                  ("sigmoid_approximation", "x sigmoid(1.702 x), the quick GELU of CLIP", lambda x: x * torch.sigmoid(1.702 * x))]:
+            gate.wrong(twin, f"Your gate is bent by {what}, forward and backward. geglu has the exact GELU",
+                       gate=lambda dout, gate, up, other=other: dout * up * slope_by_autograd(other, gate),
+                       up=lambda dout, gate, up, other=other: dout * other(gate))
+    if bend in ("sigmoid", "silu"):
+        def overflowing(x):
+            return exp32(x) / (1 + exp32(x))
+        gate.wrong("overflow", "Your sigmoid is e^x / (1 + e^x), infinity over infinity for a large gate. Write 1 / (1 + e^-x)",
+                   gate=lambda dout, gate, up, s=overflowing, bend=bend: dout * up * s(gate) * (
+                       1 + gate * (1 - s(gate)) if bend == "silu" else 1 - s(gate)),
+                   up=lambda dout, gate, up, s=overflowing, bend=bend: dout * s(gate) * (gate if bend == "silu" else 1))
+        gate.wrong("slope_overflow", f"Your slope of {bend} has (1 + e^-x)^2 under it, and e^-x is infinite far to the left. Write it with s = 1 / (1 + e^-x)",
+                   gate=lambda dout, gate, up, bend=bend: (lambda e: dout * up * ((1 + e + gate * e) if bend == "silu" else e) / (1 + e)**2)(
+                       exp32(-gate)))
     if bend == "sigmoid":
         gate.wrong("half_a_slope", "Your slope of the sigmoid is 1 - s. It is s (1 - s)",
                    gate=lambda dout, gate, up: dout * up * (1 - torch.sigmoid(gate)))
@@ -527,6 +599,8 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
     gate.case("added", "The gradients are not 0 before.", dout=normal(23), gate=normal(23, scale=2), up=normal(23))
     gate.case("blocks", "513 numbers: two blocks, and one more.", dout=normal(513), gate=normal(513, scale=3), up=normal(513))
     gate.case("tiny", "Gradients of 1e-12.", scale=1e-12, dout=normal(17, scale=1e-12), gate=normal(17), up=normal(17))
+    gate.case("far_out", "Gates so far out that e^x or e^-x is infinite.", before=1, dout=uniform(0.5, 2, 12), up=uniform(0.5, 2, 12),
+              gate=[-1e4, -200, -100, -90, -50, -20, 0, -0.0, 50, 90, 100, 1e4])
 
 
 # --- RoPE --------------------------------------------------------------------------------------------------
@@ -590,11 +664,18 @@ for name, interleaved in [("rope_interleaved", True), ("rope_half_split", False)
     rope.wrong("first_head_alone", "Your gradient is added for head 0 alone. Turn all H heads",
                x=lambda dout, cosine, sine, i=interleaved: torch.cat(
                    [turned(dout, cosine, -sine, i)[:, :1], torch.zeros_like(dout[:, 1:])], 1))
+    for lanes in 4, 8, 16:
+        for twin, what, rest in ("not_turned", "are not turned", lambda x: x), ("dropped", "get nothing", torch.zeros_like):
+            rope.wrong(f"pairs_behind_{lanes}_{twin}", f"Your pairs behind the last full {lanes} {what}. Turn the pairs that are left over, too",
+                       x=lambda dout, cosine, sine, i=interleaved, lanes=lanes, rest=rest: joined(*(
+                           torch.cat([x[..., :x.shape[-1] // lanes * lanes], rest(old)[..., x.shape[-1] // lanes * lanes:]], -1)
+                           for x, old in zip(pairs_of(turned(dout, cosine, -sine, i), i), pairs_of(dout, i))), i))
     quarter = dict(cosine=[[0.6], [0.8]], sine=[[0.8], [-0.6]])
     for case, sentence, shape, more in [
             ("by_hand", "Two positions, one pair, angles of a right triangle.", (2, 1, 2), quarter),
             ("added", "The gradients are not 0 before.", (5, 2, 8), angles(5, 8)),
             ("ragged", "7 positions, 3 heads of 10.", (7, 3, 10), angles(7, 10)),
+            ("left_over", "29 pairs: full vectors of 4, 8 and 16 leave 1, 5 and 13.", (3, 1, 58), angles(3, 58)),
             ("tiny", "Gradients of 1e-12.", (4, 2, 6), angles(4, 6)),
             ("llama_head", "Heads of 64, theta 500000.", (6, 2, 64), angles(6, 64, 500000.0))]:
         size = 1e-12 if case == "tiny" else 1
@@ -631,7 +712,10 @@ for name, advice, how in [
         ("diagonal_alone", "Your dx is p (1 - p) dp, as if each weight came from its own score alone. Every weight depends on every score",
          dict(common=lambda p, dp: p * dp)),
         ("sum_of_all_rows", "Your sum of p dp runs on from row to row. Begin each row with 0",
-         dict(common=lambda p, dp: (p * dp).sum(-1, keepdim=True).cumsum(0)))]:
+         dict(common=lambda p, dp: (p * dp).sum(-1, keepdim=True).cumsum(0))),
+        ("other_axis", "Your sum of p dp runs over the rows. It runs over the weights of one row", dict(common=lambda p, dp: (p * dp).sum(0, keepdim=True))),
+        ("first_sum_for_all", "Your sum of p dp is the first row's for all. Each row has its own",
+         dict(common=lambda p, dp: (p * dp)[:1].sum(-1, keepdim=True)))]:
     softmax.wrong(name, advice, **softmax_parts(**how))
 softmax.wrong("sum_outside", "Your dx is p dp less the sum of p dp. p multiplies both: p (dp - the sum of p dp)",
               x=lambda dp, p: p * dp - (p * dp).sum(-1, keepdim=True))
@@ -794,12 +878,19 @@ for parts, kernel in (attention_parts, plain), (flash_parts, flash):
                  v=parts(into_v=lambda p, dO, V, Q: p @ Q)["v"])
     kernel.wrong("dscore_in_dv", "Your dv sums dscore dout. The values were multiplied by the weights: p dout",
                  v=parts(of_values=lambda p, scores, ds: ds)["v"])
+    kernel.wrong("dv_scaled", "Your dv is divided by sqrt(D). Only the scores were scaled: dq and dk are",
+                 v=parts(into_v=lambda p, dO, V, Q: p @ dO / math.sqrt(V.shape[-1]))["v"])
     kernel.wrong("v_in_dv", "Your dv sums the weights times v. What comes in from above, dout, is their factor",
                  v=parts(into_v=lambda p, dO, V, Q: p.sum(-1, keepdim=True) * V)["v"])
 plain.wrong("not_weighted", "Your sum is of dp alone. Each is weighted: the sum of p dp",
             **attention_parts(common=lambda p, dp, dout, out: torch.where(p > 0, dp, 0).sum(-1, keepdim=True)))
 plain.wrong("diagonal_alone", "Your dscore is p (1 - p) dp, as if each weight came from its own score alone. Every weight depends on every score",
             **attention_parts(common=lambda p, dp, dout, out: p * dp))
+plain.wrong("max_not_subtracted", "Your e^score overflows, or is 0 for the whole row. Subtract the row's largest score first",
+            **attention_parts(weights=lambda scores, lse: exp32(scores) / exp32(scores).sum(-1, keepdim=True)))
+plain.wrong("max_from_zero", "Your largest score is never less than 0: far below it, e^(score - max) is 0. Start it at -infinity",
+            **attention_parts(weights=lambda scores, lse: (lambda e: e / e.sum(-1, keepdim=True))(
+                exp32(scores - scores.amax(-1, keepdim=True).clamp(min=0)))))
 plain.wrong("not_normalized", "Your e^(score - max) is not divided by its sum: it is no weight yet",
             **attention_parts(weights=lambda scores, lse: torch.exp(scores - scores.amax(-1, keepdim=True))))
 plain.wrong("scores_for_weights", "Your dv is made with the scores. It is the weights, after softmax, that the values were multiplied by",
@@ -812,6 +903,8 @@ flash.wrong("log_sum_of_base_two", "You take lse for a logarithm of base 2. It i
             **flash_parts(lse=lambda L: L * math.log(2)))
 flash.wrong("power_of_two", "Your weights are 2^(score - lse). lse is the natural logarithm: take e^(score - lse)",
             **flash_parts(weights=lambda scores, lse: torch.exp2(scores - lse.T[:, :, None])))
+flash.wrong("overflow", "Your weights are e^score / e^lse, infinity over infinity where scores are large. Take e^(score - lse)",
+            **flash_parts(weights=lambda scores, lse: exp32(scores) / exp32(lse).T[:, :, None]))
 flash.wrong("log_sum_as_heads_first", "You read lse as [H][T]. It is lse[t][h]",
             **flash_parts(lse=lambda L: L.reshape(L.T.shape).T))
 flash.wrong("log_sum_of_unscaled", "Your scores are not divided by sqrt(D) before lse is subtracted. It is of scaled scores",
@@ -837,6 +930,7 @@ for name, sentence, T, H, KV, D, scale, size in [
         ("one_token", "A single token, which sees itself alone: nothing comes back to q and k.", 1, 2, 1, 4, 1, 1),
         ("tiles", "37 tokens: more than two tiles, and a part of one.", 37, 2, 1, 4, 1, 1),
         ("peaked", "Scores so large that one weight has nearly everything.", 6, 2, 1, 8, 3, 1),
+        ("far_apart", "Scores of some hundred, of either sign: no e^score is of any use.", 5, 2, 1, 4, 18, 1),
         ("tiny", "Gradients of 1e-12.", 5, 2, 1, 4, 1, 1e-12)]:
     more = remembered(name, T, H, KV, D, scale)
     for wanted in "qkv":
@@ -860,15 +954,16 @@ def log_sum_pytorch(q, k, v, of_out):
 
 
 def log_sum_formula(q, k, v, of_out, which=lambda h, H, KV: h // (H // KV), scale=lambda D: 1 / math.sqrt(D), mask=True,
-                    log=torch.log, back=lambda m: m, kept=lambda L: L):
+                    log=torch.log, back=lambda m: m, kept=lambda L: L, largest=None):
     T, H, D = q.shape
     Q, K, V = q.transpose(0, 1), heads_of(k, H, which), heads_of(v, H, which)
     seen = torch.ones(T, T).tril().bool() if mask else torch.ones(T, T).bool()
     scores = (Q @ K.transpose(1, 2) * scale(D)).masked_fill(~seen, -math.inf)
+    m = (largest or (lambda m: m))(scores.amax(-1, keepdim=True))
+    weights = exp32(scores - m) if largest else torch.exp(scores - m)
     if of_out:
-        return (torch.softmax(scores, -1) @ V).transpose(0, 1).flatten(1).contiguous()
-    m = scores.amax(-1, keepdim=True)
-    return kept((back(m) + log(torch.exp(scores - m).sum(-1, keepdim=True)))[..., 0].T.contiguous())
+        return (weights / weights.sum(-1, keepdim=True) @ V).transpose(0, 1).flatten(1).contiguous()
+    return kept((back(m) + log(weights.sum(-1, keepdim=True)))[..., 0].T.contiguous())
 
 
 lse = Kernel("flash_attention_lse", CHAPTER, "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu",
@@ -876,6 +971,9 @@ lse = Kernel("flash_attention_lse", CHAPTER, "torch.ops.aten._scaled_dot_product
 for name, advice, how in [
         ("modulo", "Your query head h reads key/value head h % KV. Neighbours share: h / (H / KV)", dict(which=lambda h, H, KV: h % KV)),
         ("unscaled", "Your scores are not divided by sqrt(D)", dict(scale=lambda D: 1.0)),
+        ("max_not_subtracted", "Your e^score overflows, or is 0 for the whole row. Subtract the largest score so far", dict(largest=torch.zeros_like)),
+        ("max_from_zero", "Your largest score is never less than 0: far below it, e^(score - max) is 0. Start it at -infinity",
+         dict(largest=lambda m: m.clamp(min=0))),
         ("no_mask", "Your queries see the keys that come later. Query t sees keys 0 .. t", dict(mask=False)),
         ("max_not_added_back", "Your lse is log(l) alone. It is m + log(l): the sum was taken with the maximum out", dict(back=torch.zeros_like)),
         ("sum_without_logarithm", "Your lse is m + l. Take the logarithm of l", dict(log=lambda l: l)),
@@ -889,7 +987,8 @@ for name, advice, how in [
     lse.wrong(name, advice, lambda how=how, **inputs: log_sum_formula(**inputs, **how))
 for name, sentence, T, H, KV, D, scale in [
         ("by_hand", "Two tokens, one head of two numbers.", 2, 1, 1, 2, 1), ("shared", "Four query heads, two key/value heads.", 6, 4, 2, 4, 1),
-        ("tiles", "37 tokens: more than two tiles, and a part of one.", 37, 2, 1, 4, 1), ("peaked", "Large scores.", 9, 2, 1, 8, 5)]:
+        ("tiles", "37 tokens: more than two tiles, and a part of one.", 37, 2, 1, 4, 1), ("peaked", "Large scores.", 9, 2, 1, 8, 5),
+        ("far_apart", "Scores of some hundred, of either sign.", 5, 2, 1, 4, 18)]:
     more = {key: value for key, value in remembered(name, T, H, KV, D, scale).items() if key in "qkv"}
     lse.case(f"{name}_log_sum", sentence, **more, of_out=0)
     lse.case(f"{name}_out", sentence, **more, of_out=1)
@@ -937,10 +1036,17 @@ for name, advice, function in [
          lambda x, t: mean_surprise(x, torch.where((t < 0).cumsum(0) > 0, -100, t)) if t[0] >= 0 else None),
         ("minus_100_alone", "Your negative targets count, unless they are -100, and what they read lies before the row. None of them counts",
          lambda x, t: (torch.logsumexp(x, 1) - x.flatten()[(torch.arange(len(t)) * x.shape[1] + t).clamp(min=0)])[t != -100].mean()),
+        ("minus_100_alone_from_the_end", "Your negative targets count from the end of the vocabulary, unless they are -100. None of them counts",
+         lambda x, t: mean_surprise(x, torch.where(t == -100, t, t % x.shape[1]))),
+        ("minus_100_alone_in_the_count", "Your mean counts the rows whose target is negative, unless it is -100. None of them counts",
+         lambda x, t: surprise(x, t)[0][t >= 0].sum() / (t != -100).sum()),
         ("max_from_zero", "Your search for the largest logit begins at 0, and all may be far below. Begin with the row's first",
          lambda x, t: mean_surprise(x, t, largest=lambda x: x.amax(1, keepdim=True).clamp(min=0))),
         ("max_of_all_rows", "Your largest logit is that of all rows. Each row has its own: others may lie far below it",
          lambda x, t: mean_surprise(x, t, largest=lambda x: x.amax().expand(len(x), 1))),
+        ("logarithm_of_zero", "Your logarithm is of softmax in float32, which is 0 for a target far below: the loss is infinite. Take max + log(sum) - logit",
+         lambda x, t: -torch.log((lambda e: e / e.sum(1, keepdim=True))(exp32(x - x.amax(1, keepdim=True)))
+                                 .gather(1, t.long().clamp(min=0)[:, None])[:, 0])[t >= 0].mean()),
         ("sum_for_mean", "Your loss is a sum over the rows. Divide by how many are counted", lambda x, t: surprise(x, t)[0][t >= 0].sum()),
         ("max_not_subtracted", "Your e^x overflows. Subtract the row's largest logit first, and add it to the logarithm again",
          lambda x, t: mean_surprise(x, t, largest=lambda x: torch.zeros_like(x[:, :1]))),
@@ -1047,6 +1153,13 @@ loss_backward.wrong("minus_100_alone", "Your negative targets count, unless they
                     lambda dlogits, logits, targets, dloss: dlogits + torch.where(
                         (targets != -100)[:, None],
                         push(logits, targets, dloss, count=lambda t: (t != -100).sum(), one=lambda t: (t >= 0)[:, None], ignored=False), 0))
+loss_backward.wrong("minus_100_alone_from_the_end", "Your negative targets count from the end of the vocabulary, unless they are -100. None of them counts",
+                    lambda dlogits, logits, targets, dloss: dlogits + push(
+                        logits, torch.where(targets == -100, targets, targets % logits.shape[1]), dloss))
+loss_backward.wrong("minus_1_alone", "Your negative targets count, unless they are -1: such rows are pushed down, and are in the mean. None of them counts",
+                    lambda dlogits, logits, targets, dloss: dlogits + torch.where(
+                        (targets != -1)[:, None],
+                        push(logits, targets, dloss, count=lambda t: (t != -1).sum(), one=lambda t: (t >= 0)[:, None], ignored=False), 0))
 loss_backward.wrong("minus_100_alone_in_the_count", "Your mean counts the rows whose target is negative, unless it is -100. None of them counts",
                     loss_backward_formula(dict(count=lambda t: (t != -100).sum())))
 loss_backward.wrong("stops_at_the_ignored", "Your rows end with the first that is ignored. Go on with the next: continue, and not break",
@@ -1087,7 +1200,9 @@ for case, sentence, targets, V, logits, dloss in [
 # --- How large a gradient is -------------------------------------------------------------------------------
 
 def norm_of(gradient):
-    return torch.nn.utils.get_total_norm([gradient]).reshape(1)
+    """PyTorch's float32 squares are infinite from 1e19 on, and 0 below 1e-23: there it is asked in float64."""
+    precise = gradient if 1e-18 < gradient.abs().max() < 1e18 else gradient.double()
+    return torch.nn.utils.get_total_norm([precise]).reshape(1).to(gradient.dtype)
 
 
 norm = Kernel("gradient_norm", CHAPTER, "torch.nn.utils.get_total_norm", norm_of,
@@ -1102,6 +1217,8 @@ for name, advice, function in [
         ("root_of_magnitudes", "Your sum is of magnitudes. Add up squares, and take the root", lambda g: g.abs().sum().sqrt()),
         ("epsilon_added", "Your norm has an epsilon of 1e-6 added. Who divides by a norm adds it there", lambda g: g.square().sum().sqrt() + 1e-6),
         ("largest", "Your norm is the largest magnitude. Add up squares, and take the root", lambda g: g.abs().max()),
+        ("squares_in_float32", "Your squares are float32: infinite from 1e19 on, and 0 below 1e-23. Square and add in double",
+         lambda g: g.float().square().sum().sqrt()),
         ("sum", "Your numbers are not squared before they are added up", lambda g: g.sum()),
         ("last_left_out", "Your sum ends one number too early. It runs over 0 .. n - 1",
          lambda g: g[:-1].square().sum().sqrt() if len(g) > 1 else None),
@@ -1114,3 +1231,5 @@ norm.case("ragged", "333 numbers.", gradient=normal(333))
 norm.case("tiny", "Numbers of 1e-12.", gradient=normal(61, scale=1e-12))
 norm.case("uneven", "A few numbers of 1000 among many of 0.001.", gradient=normal(45, scale=[1e3, 1e-3, 1e-3, 1e-3, 1e-3] * 9))
 norm.case("long", "4096 numbers.", gradient=normal(4096))
+norm.case("huge", "Numbers of 1e20, whose squares no float32 can hold.", gradient=normal(21, scale=1e20))
+norm.case("minute", "Numbers of 1e-25, whose squares are 0 in float32.", gradient=normal(21, scale=1e-25))

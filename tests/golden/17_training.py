@@ -539,11 +539,14 @@ def each_call(function):
 
 @each_call
 def torch_clip(gradient, sizes, max_norm, of_norm):
-    arrays = [torch.zeros(int(size)) for size in sizes]
-    for array, array.grad in zip(arrays, [part.clone() for part in parts(gradient, sizes)]):
+    """PyTorch's float32 squares are infinite from 1e19 on, and 0 below 1e-23: there it is asked in float64."""
+    wide = not 1e-18 < gradient.abs().max() < 1e18 and gradient.isfinite().all()
+    pieces = parts(gradient.double() if wide else gradient, sizes)
+    arrays = [torch.zeros_like(piece) for piece in pieces]
+    for array, array.grad in zip(arrays, [piece.clone() for piece in pieces]):
         pass
     norm = torch.nn.utils.clip_grad_norm_(arrays, max_norm)
-    return norm.reshape(1) if of_norm else torch.cat([array.grad for array in arrays])
+    return (norm.reshape(1) if of_norm else torch.cat([array.grad for array in arrays])).to(gradient.dtype)
 
 
 def norm_of(gradient):
@@ -600,6 +603,8 @@ for name, advice, how in [
          dict(norm=lambda g, sizes: sum(norm_of(part) for part in parts(g, sizes)) / len(sizes))),
         ("sum_of_magnitudes", "Your norm adds up magnitudes. Add up squares, and take the root", dict(norm=lambda g, sizes: g.abs().sum())),
         ("largest", "Your norm is the largest magnitude. Add up squares, and take the root", dict(norm=lambda g, sizes: g.abs().max())),
+        ("squares_in_float32", "Your squares are float32: infinite from 1e19 on, and 0 below 1e-23. Square and add in double",
+         dict(norm=lambda g, sizes: norm_of(g.float()).to(g.dtype))),
         ("first_array_alone", "Your norm is the first array's. It is that of all arrays together",
          dict(norm=lambda g, sizes: norm_of(parts(g, sizes)[0]))),
         ("last_array_alone", "Your norm is the last array's. It is that of all arrays together: +=, and not =",
@@ -631,6 +636,8 @@ for name, sentence, gradient, sizes, max_norm in [
         ("tiny", "A norm of about 1e-4: PyTorch's 1e-6 shows.", normal(12, scale=3e-5), [4, 8], 3e-5),
         ("ragged", "Arrays of 1, 17, 130 and 33 numbers.", normal(181), [1, 17, 130, 33], 2.5),
         ("many", "2100 numbers in two arrays.", normal(2100), [2000, 100], 1.0),
+        ("huge", "Numbers of 1e20, whose squares no float32 can hold.", normal(14, scale=1e20), [5, 9], 1.0),
+        ("minute", "Numbers of 1e-25, whose squares are 0 in float32: the norm is not 0.", normal(14, scale=1e-25), [5, 9], 1.0),
         ("nan", "Two calls; in the second one number is NaN: so is the norm, and then every number.",
          [[0.5, 1, 2, -1, 3], [0.5, math.nan, 2, -1, 3]], [3, 2], 1.0),
         ("infinite", "Two calls; in the second one number is infinite: the factor is 0, and that number NaN.",
@@ -819,6 +826,8 @@ for name, advice, function in [
     share.wrong(name, advice, shares(function))
 share.wrong("zero_not_counted", "Your target 0 does not count. It is a token like others: >= 0, and not > 0",
             lambda targets: (targets > 0).sum(1).to(torch.get_default_dtype()) / (targets > 0).sum())
+share.wrong("minus_1_alone", "Your negative targets count, unless they are -1. None of them does",
+            lambda targets: (targets != -1).sum(1).to(torch.get_default_dtype()) / (targets != -1).sum())
 share.wrong("minus_100_alone", "Your negative targets count, unless they are -100. None of them does",
             lambda targets: (targets != -100).sum(1).to(torch.get_default_dtype()) / (targets != -100).sum())
 

@@ -30,6 +30,13 @@ static Layer layer_of(const Call *c, int l) {
                    .gate_proj = weight_of(c, "gate_proj", 2, l),
                    .up_proj = weight_of(c, "up_proj", 2, l),
                    .down_proj = weight_of(c, "down_proj", 2, l),
+                   .q_bias = (float *)weight_of(c, "q_bias", 1, l).data,
+                   .k_bias = (float *)weight_of(c, "k_bias", 1, l).data,
+                   .v_bias = (float *)weight_of(c, "v_bias", 1, l).data,
+                   .o_bias = (float *)weight_of(c, "o_bias", 1, l).data,
+                   .gate_bias = (float *)weight_of(c, "gate_bias", 1, l).data,
+                   .up_bias = (float *)weight_of(c, "up_bias", 1, l).data,
+                   .down_bias = (float *)weight_of(c, "down_bias", 1, l).data,
                    .input_layernorm = (float *)weight_of(c, "input_layernorm", 1, l).data,
                    .post_attention_layernorm =
                        (float *)weight_of(c, "post_attention_layernorm", 1, l).data};
@@ -38,7 +45,8 @@ static Layer layer_of(const Call *c, int l) {
 /* An input that the call lacks is one that its kernel does not need. */
 static Model given_model(const Call *c, int L, int C, int V) {
     Model model = {.config = {.C = C, .F = 2, .L = L, .H = 1, .KV = 1, .D = 2, .V = V},
-                   .layers = xmalloc((size_t)L * sizeof(Layer))};
+                   .layers = xmalloc((size_t)L * sizeof(Layer)),
+                   .interleaved = input_named(c, "interleaved")};
     Config *config = &model.config;
     for (int l = 0; l < L; l++) model.layers[l] = layer_of(c, l);
     if (input_named(c, "eps")) config->rms_norm_eps = scalar(c, "eps");
@@ -252,6 +260,12 @@ static void random_feed_forward_weights(Call *call, Random *random, size_t L, Si
 
 static void random_attention_block(Call *call, Random *random, Size size) {
     Sizes s = random_sizes(random, size);
+    if (random_between(random, 0, 1)) {
+        random_input(call, random, "q_bias", 1, SHAPE(s.H * s.D));
+        random_input(call, random, "k_bias", 1, SHAPE(s.KV * s.D));
+        random_input(call, random, "v_bias", 1, SHAPE(s.KV * s.D));
+        random_input(call, random, "o_bias", 1, SHAPE(s.C));
+    }
     random_input(call, random, "x", 2, SHAPE(s.T, s.C));
     random_input(call, random, "other", 2, SHAPE(s.T, s.C));
     random_attention_weights(call, random, 0, s);
@@ -263,6 +277,11 @@ static void random_attention_block(Call *call, Random *random, Size size) {
 
 static void random_feed_forward_block(Call *call, Random *random, Size size) {
     Sizes s = random_sizes(random, size);
+    if (random_between(random, 0, 1)) {
+        random_input(call, random, "gate_bias", 1, SHAPE(s.F));
+        random_input(call, random, "up_bias", 1, SHAPE(s.F));
+        random_input(call, random, "down_bias", 1, SHAPE(s.C));
+    }
     random_input(call, random, "x", 2, SHAPE(s.T, s.C));
     random_feed_forward_weights(call, random, 0, s);
     scalar_input(call, "eps", 1e-5f);

@@ -12,9 +12,11 @@ static void unpack_top_k(Function kernel, const Call *c) {
     AS(top_k, kernel)(dimension(c, "logits", 0), output(c), argument(c, "logits"), whole_number(c, "k"));
 }
 
-static void unpack_cut(Function kernel, const Call *c) {
+static void unpack_top_p(Function kernel, const Call *c) {
     AS(top_p, kernel)(dimension(c, "logits", 0), output(c), argument(c, "logits"), scalar(c, "p"));
 }
+
+static void unpack_min_p(Function kernel, const Call *c) { unpack_top_p(kernel, c); }
 
 static void unpack_penalty(Function kernel, const Call *c) {
     AS(repetition_penalty, kernel)(dimension(c, "logits", 0), dimension(c, "ids", 0), output(c),
@@ -53,12 +55,34 @@ static void random_top_k(Call *call, Random *random, Size size) {
     index_input(call, "k", k < V ? k : V);
 }
 
-static void random_cut(Call *call, Random *random, Size size) {
+static void random_min_p(Call *call, Random *random, Size size) {
     int V = random_logits(call, random, size);
     /* Of thousands of tokens that are all about as likely, rounding decides which is the last. */
     float *logits = (void *)argument(call, "logits");
     for (int i = 0; size == LONG && i < V; i++) logits[i] *= 8;
     scalar_input(call, "p", 0.05f + 0.9f * (float)random_uniform(random));
+}
+
+/* Of a long vocabulary, thousands of tokens share nearly everything: more than a short list of
+ * candidates has room for. p is between what the last of them but one and the last reach, so that
+ * rounding does not decide which the last is. */
+static void random_top_p(Call *call, Random *random, Size size) {
+    enum { NUCLEUS = 4100 };
+    if (size != LONG) {
+        random_min_p(call, random, size);
+        return;
+    }
+    int V = random_logits(call, random, size), step = V / NUCLEUS;
+    float *logits = (void *)argument(call, "logits");
+    double all = 0, least = 1;
+    for (int i = 0; i < V; i++) {
+        bool likely = i % step == 0 && i / step < NUCLEUS;
+        logits[i] = logits[i] / 10 - (likely ? 0 : 30);
+        double exponential = exp(logits[i]);
+        all += exponential;
+        if (likely && exponential < least) least = exponential;
+    }
+    scalar_input(call, "p", (float)(1 - least / all / 2));
 }
 
 static void random_penalty(Call *call, Random *random, Size size) {
@@ -76,7 +100,7 @@ const Kernel generation_kernels[] = {
      .in_place = {"logits"}},
     {KERNEL(temperature, "11_generation", temperature), .pointwise = true, .in_place = {"logits"}},
     {KERNEL(top_k, "11_generation", top_k), .pointwise = true, .in_place = {"logits"}},
-    {KERNEL(top_p, "11_generation", cut), .pointwise = true, .in_place = {"logits"}},
-    {KERNEL(min_p, "11_generation", cut), .pointwise = true, .in_place = {"logits"}},
+    {KERNEL(top_p, "11_generation", top_p), .pointwise = true, .in_place = {"logits"}},
+    {KERNEL(min_p, "11_generation", min_p), .pointwise = true, .in_place = {"logits"}},
     {0},
 };

@@ -40,6 +40,7 @@ static const struct {
     {"rope_frequencies", "rope_type",
      "0 default, 1 linear, 2 dynamic, 3 yarn, 4 llama3, 5 longrope, 6 factors of each pair"},
     {"decoder_logits", "last", "the last hidden state, before the norm"},
+    {"attention_block", "interleaved", "1: the model's pairs are (2i, 2i + 1)"},
     {"bpe_merge", "pieces", "the bytes of all pieces, one piece after the other"},
     {"bpe_merge", "lengths", "how many bytes each piece has"},
     {NULL, "layer", "which layer it is, from 0"},

@@ -720,6 +720,12 @@ BLOCK(feed_forward_other_norm) {
 
 typedef enum { AS_IT_IS, VALUES_TURNED, NO_W_O, ONE_CACHE, NEW_ROWS } Attention;
 
+static void plain_linear(int T, int in, int out, float y[restrict T][out], const float x[T][in],
+                         const Tensor *weight, const float *bias) {
+    linear_tensor(T, in, out, y, x, weight);
+    for (int i = 0; bias && i < T * out; i++) y[i / out][i % out] += bias[i % out];
+}
+
 /* In a style of its own: with chapter 6's attention, and malloc for the room. */
 static void plain_attention(Attention how, Decoder *d, int l, int T, int C,
                             float delta[restrict T][C], const float x[T][C]) {
@@ -732,20 +738,21 @@ static void plain_attention(Attention how, Decoder *d, int l, int T, int C,
     float(*normed)[C] = xmalloc(sizeof(float[T][C])), (*q)[H][D] = xmalloc(sizeof(float[T][H][D]));
     float(*turned)[H][D] = xmalloc(sizeof(float[T][H][D])),
     (*k)[KV][D] = xmalloc(sizeof(float[T][KV][D]));
+    __typeof__(rope_half_split) *rope = d->model->interleaved ? rope_interleaved : rope_half_split;
     plain_norm(d, T, C, normed, x, layer->input_layernorm);
-    linear_tensor(T, C, KV * D, (float(*)[KV * D]) k, normed, &layer->k_proj);
-    rope_half_split(T, KV, D, keys[cache] + d->length, k, angles[COSINES], angles[SINES]);
-    linear_tensor(T, C, KV * D, (float(*)[KV * D]) k, normed, &layer->v_proj);
+    plain_linear(T, C, KV * D, (float(*)[KV * D]) k, normed, &layer->k_proj, layer->k_bias);
+    rope(T, KV, D, keys[cache] + d->length, k, angles[COSINES], angles[SINES]);
+    plain_linear(T, C, KV * D, (float(*)[KV * D]) k, normed, &layer->v_proj, layer->v_bias);
     if (how == VALUES_TURNED)
-        rope_half_split(T, KV, D, values[cache] + d->length, k, angles[COSINES], angles[SINES]);
+        rope(T, KV, D, values[cache] + d->length, k, angles[COSINES], angles[SINES]);
     else memcpy(values[cache] + d->length, k, sizeof(float[T][KV][D]));
-    linear_tensor(T, C, H * D, (float(*)[H * D]) q, normed, &layer->q_proj);
-    rope_half_split(T, H, D, turned, q, angles[COSINES], angles[SINES]);
+    plain_linear(T, C, H * D, (float(*)[H * D]) q, normed, &layer->q_proj, layer->q_bias);
+    rope(T, H, D, turned, q, angles[COSINES], angles[SINES]);
     int from = how == NEW_ROWS ? d->length : 0;
     gqa_attention_with_past(T, d->length + T - from, H, KV, D, q, turned, keys[cache] + from,
                             values[cache] + from);
     if (how == NO_W_O && H * D == C) memcpy(delta, q, sizeof(float[T][C]));
-    else linear_tensor(T, H * D, C, delta, (const float(*)[H * D]) q, &layer->o_proj);
+    else plain_linear(T, H * D, C, delta, (const float(*)[H * D]) q, &layer->o_proj, layer->o_bias);
     free(normed);
     free(q);
     free(turned);
@@ -980,15 +987,16 @@ static void grouped_backward_with(Slip slip, int T, int H, int KV, int D, float 
     for (int h = 0; h < H; h++)
         for (int t = 0; t < T; t++) {
             int g = h / (H / KV), seen = slip == SKIPS_ITSELF ? t : t + 1;
-            double sum = 0, common = 0;
+            double sum = 0, common = 0, most = -INFINITY;
             for (int s = 0; s < seen; s++) {
-                double score = dp[s] = 0;
+                p[s] = dp[s] = 0;
                 for (int i = 0; i < D; i++) {
-                    score += q[t][h][i] * k[s][g][i] / root;
+                    p[s] += q[t][h][i] * k[s][g][i] / root;
                     dp[s] += (double)dout[t][h][i] * v[s][g][i];
                 }
-                sum += p[s] = exp(score);
+                most = fmax(most, p[s]);
             }
+            for (int s = 0; s < seen; s++) sum += p[s] = exp(p[s] - most);
             for (int s = 0; s < seen; s++) common += dp[s] * (p[s] /= sum);
             for (int s = 0; s < seen; s++) {
                 double dscore =
@@ -1536,7 +1544,7 @@ static const Draft wrong[] = {
     DRAFT(flash_attention, flash_tiles_of_64_up_to_t, "as if it stood at t"),
     DRAFT(flash_attention, flash_tiles_of_24_up_to_t, "where keys came before the queries, T < S"),
     DRAFT(flash_attention, flash_grows_from_nothing, "Only NaN and infinity are out of place"),
-    DRAFT(flash_attention, flash_maximum_falls, "Only NaN and infinity are out of place"),
+    DRAFT(flash_attention, flash_maximum_falls, "Your maximum is the last tile's own"),
     DRAFT(flash_attention, flash_each_tile_under_its_own_maximum,
           "Right where the first dimension of k is up to"),
     DRAFT(flash_attention, flash_from_the_top_left, "S - T + t"),
