@@ -47,24 +47,31 @@ void index_input(Call *call, const char *name, int64_t value) {
     *(int64_t *)call_input(call, name, I64, 0, NULL) = value;
 }
 
-static int long_one, asked;
-void begin_long(int which) {
-    long_one = which;
-    asked = 0;
+static int long_one;
+static Extents drawn, chosen;
+
+void begin_long(int which) { long_one = which; }
+
+void choose_extents(const Extents *extents) {
+    chosen = *extents;
+    drawn.count = 0;
 }
-int extents_asked(void) { return asked; }
+
+Extents extents_drawn(void) { return drawn; }
 
 static size_t extent_beyond(size_t power, Random *random, Size size, int low, int high,
                             size_t medium, size_t large) {
     enum { TINY = 2 };
-    if (size == LONG) {
-        if (asked++ == long_one) return power + (size_t)random_between(random, 1, 40);
-        return (size_t)random_between(random, low, low > TINY || high < TINY ? high : TINY);
-    }
-    int small = random_between(random, low, high);
-    return size == SMALL || size == FAR || size == EMPTY ? (size_t)small
-           : size == MEDIUM                              ? medium
-                                                         : large;
+    if (drawn.count == MOST_EXTENTS) drawn.count = 0; /* nobody asks for these */
+    int which = drawn.count++;
+    size_t *extent = &drawn.size[which];
+    drawn.least[which] = (size_t)low;
+    if (size == CHOSEN) return *extent = chosen.size[which];
+    if (size == LONG && which == long_one)
+        return *extent = power + (size_t)random_between(random, 1, 40);
+    bool tiny = size == LONG && low <= TINY && high >= TINY;
+    size_t small = (size_t)random_between(random, low, tiny ? TINY : high);
+    return *extent = size == MEDIUM ? medium : size >= LARGE ? large : small;
 }
 
 size_t extent(Random *random, Size size, int low, int high, size_t medium, size_t large) {
