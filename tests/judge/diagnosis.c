@@ -127,17 +127,14 @@ static Rule *const likely[] = {
     is_multiplied,
     is_added_to,
     is_an_approximation,
-    fails_where_keys_came_before,
     sees_other_keys,
     is_wrong_for_special_numbers,
     overflows,
     is_wrong_in_one_place,
     is_partly_an_input,
-    fails_where_vectors_do_not_fit,
     is_multiplied_by_rows,
     is_added_to_by_rows,
     is_less_exact,
-    fails_where_it_is_long,
 };
 enum { CERTAIN = sizeof certain / sizeof *certain, LIKELY = sizeof likely / sizeof *likely };
 

@@ -59,6 +59,8 @@ void choose_extents(const Extents *extents) {
 
 Extents extents_drawn(void) { return drawn; }
 
+enum { LONG_POWER = 1 << 17, LONG_SQUARED = 1 << 11 };
+
 static size_t extent_beyond(size_t power, Random *random, Size size, int low, int high,
                             size_t medium, size_t large) {
     enum { TINY = 2 };
@@ -66,6 +68,7 @@ static size_t extent_beyond(size_t power, Random *random, Size size, int low, in
     int which = drawn.count++;
     size_t *extent = &drawn.size[which];
     drawn.least[which] = (size_t)low;
+    drawn.is_squared[which] = power == LONG_SQUARED;
     if (size == CHOSEN) return *extent = chosen.size[which];
     if (size == LONG && which == long_one)
         return *extent = power + (size_t)random_between(random, 1, 40);
@@ -75,11 +78,11 @@ static size_t extent_beyond(size_t power, Random *random, Size size, int low, in
 }
 
 size_t extent(Random *random, Size size, int low, int high, size_t medium, size_t large) {
-    return extent_beyond(1 << 17, random, size, low, high, medium, large);
+    return extent_beyond(LONG_POWER, random, size, low, high, medium, large);
 }
 
 size_t extent_squared(Random *random, Size size, int low, int high, size_t medium, size_t large) {
-    return extent_beyond(1 << 11, random, size, low, high, medium, large);
+    return extent_beyond(LONG_SQUARED, random, size, low, high, medium, large);
 }
 
 /* ------------------------------------------------------------------ y = x W^T + b */

@@ -79,6 +79,7 @@ enum { MOST_EXTENTS = 16 };
 typedef struct {
     int count;
     size_t size[MOST_EXTENTS], least[MOST_EXTENTS];
+    bool is_squared[MOST_EXTENTS]; /* extent_squared() */
 } Extents;
 
 void choose_extents(const Extents *extents); /* for a call of CHOSEN size */

@@ -28,8 +28,7 @@ Rule shows_a_mark; /* of the sandbox: what was read there */
 Rule leaves_numbers_unwritten;
 Rule begins_at_a_stage;            /* of the residual stream */
 Rule is_wrong_in_one_place;        /* the last row, every head but the first, … */
-Rule fails_where_keys_came_before; /* by the sizes of the cases */
-Rule fails_where_vectors_do_not_fit, fails_where_it_is_long, fails_after_some_steps;
+Rule fails_after_some_steps;
 Rule is_wrong_for_special_numbers, overflows; /* by what goes in */
 Rule keeps_the_wrong_tokens, changes_the_logits,
     misplaces_a_mask; /* where -infinity means "ruled out" */

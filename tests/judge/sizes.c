@@ -1,6 +1,7 @@
 #include "tests/judge/sizes.h"
 #include "tests/judge/own_answer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +13,13 @@ typedef struct {
     size_t unit; /* by how much it grows at a time */
 } Dimension;
 
+enum { MOST_WORK = 1 << 27, WORK_TO_FIND = 1 << 24, WORK_TO_SCAN = 1 << 23 };
+
 typedef struct {
     const Subject *subject;
     bool exact;    /* one answer alone is right, to the bit */
-    bool is_over;  /* a call does not come back */
+    bool is_over;  /* a call does not come back, or all take too long */
+    double most_work, work; /* of a call that is made; of all that were made */
     int calls;     /* so far; each has a seed of its own */
     uint64_t kind; /* that calls should have; 0: any */
     int count;     /* dimensions */
@@ -37,16 +41,29 @@ static void make_call(const Lab *lab, Call *call, uint64_t seed, const Extents *
     lab->subject->kernel->random_call(call, &(Random){.state = seed}, extents ? CHOSEN : SMALL);
 }
 
+static const char output_name[] = "out";
+
+static const Tensor *place(const Call *call, const char *name) {
+    return strcmp(name, output_name) == 0 ? &call->output : input_named(call, name);
+}
+
+static const Tensor *place_in(const GoldenCase *golden, const char *name) {
+    return strcmp(name, output_name) == 0 ? &golden->expected : golden_input(golden, name);
+}
+
 static size_t size_in(const Tensor *input, const Dimension *dimension) {
     if (!input) return 0;
     return dimension->rank ? input->shape[dimension->axis] : (size_t)tensor_get(input, 0);
 }
 
-static bool is_too_large(const Call *call) {
-    enum { MOST_NUMBERS = 1 << 21 };
-    size_t count = tensor_count(&call->output);
-    for (int i = 0; i < call->input_count; i++) count += tensor_count(&call->input[i]);
-    return count > MOST_NUMBERS;
+/* About how many terms a call sums. */
+static double work_of(const Extents *extents) {
+    double work = 1, again = 1;
+    for (int k = 0; k < extents->count; k++) {
+        work *= (double)extents->size[k];
+        if (extents->is_squared[k]) again = fmax(again, (double)extents->size[k]);
+    }
+    return work * again;
 }
 
 static bool is_wrong_answer(Lab *lab, Call *call, Verdict *keep) {
@@ -98,8 +115,10 @@ static Point ask(Lab *lab, const Extents *extents, Verdict *keep) {
     }
     point.extents = extents_drawn();
     for (int k = 0; k < lab->count; k++)
-        point.size[k] = size_in(input_named(&call, lab->dimension[k].name), &lab->dimension[k]);
-    point.is_too_large = is_too_large(&call);
+        point.size[k] = size_in(place(&call, lab->dimension[k].name), &lab->dimension[k]);
+    point.is_too_large = work_of(&point.extents) > lab->most_work;
+    if (!point.is_too_large) lab->work += work_of(&point.extents);
+    lab->is_over |= lab->work > MOST_WORK;
     if (!lab->is_over && !point.is_too_large) point.wrong = is_wrong_answer(lab, &call, keep);
     call_free(&call);
     return point;
@@ -121,13 +140,18 @@ static Point ask_at(Lab *lab, Extents extents, int which, size_t size) {
 /* ------------------------------------------------------------------ what the dimensions are called */
 
 /* Where an input is larger, or its number, if one extent is larger by one: that extent's bit is
- * set. The last place of each input is for its number. */
-typedef unsigned Changes[CALL_MAX_INPUTS][TENSOR_MAX_RANK + 1];
+ * set. The last place of each input is for its number; and after the inputs comes the output, in
+ * place of bytes that the kernel has no dimension for. */
+typedef unsigned Changes[CALL_MAX_INPUTS + 1][TENSOR_MAX_RANK + 1];
+
+static const Tensor *place_at(const Call *call, int i) {
+    return i < call->input_count ? &call->input[i] : &call->output;
+}
 
 static void note_changes(const Call *one, const Call *next, unsigned bit, Changes changes) {
-    for (int i = 0; i < one->input_count && i < next->input_count; i++) {
-        const Tensor *a = &one->input[i], *b = &next->input[i];
-        for (int axis = 0; axis < a->rank; axis++)
+    for (int i = 0; i <= one->input_count; i++) {
+        const Tensor *a = place_at(one, i), *b = place_at(next, i);
+        for (int axis = 0; axis < a->rank && a->dtype != U8; axis++)
             if (a->shape[axis] != b->shape[axis]) changes[i][axis] |= bit;
         bool counts = a->rank == 0 && a->dtype == I64;
         if (counts && tensor_get(b, 0) == tensor_get(a, 0) + 1) changes[i][TENSOR_MAX_RANK] |= bit;
@@ -138,14 +162,15 @@ static void note_changes(const Call *one, const Call *next, unsigned bit, Change
 static Dimension dimension_of(const Call *one, const Call *next, unsigned bit, Changes changes) {
     Dimension found = {0};
     int fewest = MOST_EXTENTS + 1;
-    for (int i = 0; i < one->input_count; i++)
+    for (int i = 0; i <= one->input_count; i++)
         for (int axis = 0; axis <= TENSOR_MAX_RANK; axis++) {
+            const Tensor *a = place_at(one, i), *b = place_at(next, i);
             int others = __builtin_popcount(changes[i][axis]);
             if (!(changes[i][axis] & bit) || others >= fewest) continue;
             fewest = others;
-            found = (Dimension){.axis = axis, .rank = one->input[i].rank};
-            snprintf(found.name, sizeof found.name, "%s", one->input[i].name);
-            found.unit = size_in(&next->input[i], &found) - size_in(&one->input[i], &found);
+            found = (Dimension){.axis = axis, .rank = a->rank};
+            snprintf(found.name, sizeof found.name, "%s", a->name);
+            found.unit = size_in(b, &found) - size_in(a, &found);
         }
     return found;
 }
@@ -323,16 +348,21 @@ static bool must_be_wrong(const Hypothesis *of, int count, const size_t size[]) 
     return true;
 }
 
-/* No call may be wrong that should not; one in eight of that kind may be right by luck. */
-static bool holds(const Hypothesis *of, const Lab *lab, int calls, const Point calls_made[]) {
-    int wrong = 0, lucky = 0;
+/* No call may be wrong that should not. One in eight of those that should be may be right, by luck
+ * or as it is of another kind; `lucky` counts them, if that is wanted. */
+static bool holds(const Hypothesis *of, const Lab *lab, int calls, const Point calls_made[],
+                  int *lucky) {
+    int wrong = 0, right = 0, of_the_kind = 0;
     for (int p = 0; p < calls; p++) {
         bool must = must_be_wrong(of, lab->count, calls_made[p].size);
         if (calls_made[p].wrong && !must) return false;
-        wrong += calls_made[p].wrong;
-        lucky += must && !calls_made[p].wrong && calls_made[p].kind == lab->kind;
+        bool is_right = must && !calls_made[p].wrong, is_of_the_kind = calls_made[p].kind == lab->kind;
+        wrong += calls_made[p].wrong && is_of_the_kind;
+        of_the_kind += is_right && is_of_the_kind;
+        right += is_right;
     }
-    return lucky * 8 <= wrong + lucky;
+    if (lucky) *lucky = right;
+    return of_the_kind * 8 <= wrong + of_the_kind;
 }
 
 /* No golden case may fail that should not. */
@@ -342,7 +372,7 @@ static bool golden_cases_agree(const Lab *lab, const Hypothesis *of, int count,
         size_t size[MOST_EXTENTS];
         bool fails = verdicts[v].comparison.wrong > 0;
         for (int k = 0; k < lab->count; k++) {
-            const Tensor *input = golden_input(verdicts[v].golden_case, lab->dimension[k].name);
+            const Tensor *input = place_in(verdicts[v].golden_case, lab->dimension[k].name);
             bool is_known = input && input->rank == lab->dimension[k].rank;
             fails &= is_known || !matters(of, k);
             size[k] = is_known ? size_in(input, &lab->dimension[k]) : 0;
@@ -352,44 +382,43 @@ static bool golden_cases_agree(const Lab *lab, const Hypothesis *of, int count,
     return true;
 }
 
-/* The sizes that matter are set to those of a wrong call, or of a right one, and the others vary. */
-static bool holds_elsewhere(Lab *lab, const Hypothesis *of, const Extents *wrong, int draws,
+/* The sizes that matter are those of a wrong call, and the others vary, beside a far one a little. */
+static bool holds_elsewhere(Lab *lab, const Hypothesis *of, const Extents *wrong,
                             const Point drawn[]) {
-    enum { TRIES = 8, FAR = 5000 };
+    enum { TRIES = 8, FAR = 100, LITTLE = 3 };
     Point made[TRIES];
-    if (draws < TRIES) return false;
+    bool is_far = false;
+    for (int k = 0; k < lab->count; k++) is_far |= matters(of, k) && wrong->size[k] > FAR;
     for (int t = 0; t < TRIES; t++) {
         Extents extents = drawn[t].extents;
-        for (int k = 0; k < lab->count; k++)
-            if (matters(of, k)) extents.size[k] = wrong->size[k];
         for (int k = 0; k < lab->count; k++) {
-            bool is_far = extents.size[k] > FAR;
-            for (int other = 0; is_far && other < lab->count; other++)
-                if (other != k && extents.size[other] > wrong->size[other])
-                    extents.size[other] = wrong->size[other];
+            size_t most = is_far ? wrong->least[k] + LITTLE : SIZE_MAX, *size = &extents.size[k];
+            *size = matters(of, k) ? wrong->size[k] : *size < most ? *size : most;
         }
         made[t] = ask(lab, &extents, NULL);
     }
-    return holds(of, lab, TRIES, made);
+    return holds(of, lab, TRIES, made, NULL);
 }
 
-enum { DRAWS = 24 };
+enum { DRAWS = 48 };
 
+/* Of several the one with the fewest calls that are right by luck. */
 static bool find_relation(Lab *lab, Point drawn[DRAWS], Hypothesis *found) {
     enum { SOME = 4 };
-    int wrong = 0;
+    int wrong = 0, fewest = DRAWS, lucky;
     Point more[DRAWS];
     for (int p = 0; p < DRAWS; p++) wrong += drawn[p].wrong;
     if (wrong < SOME || DRAWS - wrong < SOME) return false;
     for (int left = 0; left < lab->count; left++)
         for (int right = left + 1; right < lab->count; right++)
             for (int relation = LARGER; relation <= THE_SAME; relation++) {
-                *found = (Hypothesis){.left = left, .right = right, .relation = relation};
-                if (!holds(found, lab, DRAWS, drawn)) continue;
-                for (int p = 0; p < DRAWS; p++) more[p] = ask(lab, NULL, NULL);
-                return holds(found, lab, DRAWS, more);
+                Hypothesis other = {.left = left, .right = right, .relation = relation};
+                if (!holds(&other, lab, DRAWS, drawn, &lucky) || lucky >= fewest) continue;
+                fewest = lucky;
+                *found = other;
             }
-    return false;
+    for (int p = 0; p < DRAWS; p++) more[p] = ask(lab, NULL, NULL);
+    return fewest < DRAWS && DRAWS - wrong - fewest >= SOME && holds(found, lab, DRAWS, more, NULL);
 }
 
 /* ------------------------------------------------------------------ words */
@@ -473,8 +502,8 @@ static bool extents_of_case(const Lab *lab, const GoldenCase *golden, Extents *e
         make_call(lab, &call, 1, extents);
         for (int k = 0; k < lab->count; k++) {
             const Dimension *dimension = &lab->dimension[k];
-            const Tensor *is = input_named(&call, dimension->name),
-                         *should = golden_input(golden, dimension->name);
+            const Tensor *is = place(&call, dimension->name),
+                         *should = place_in(golden, dimension->name);
             if (!is || !should || should->rank != dimension->rank || !dimension->unit) continue;
             size_t more = size_in(should, dimension) - size_in(is, dimension);
             extents->size[k] += (size_t)((ptrdiff_t)more / (ptrdiff_t)dimension->unit);
@@ -512,12 +541,14 @@ static bool find_wrong(Lab *lab, const Extents *failing, int count, const Verdic
             is_wrong_at(lab, &extents, wrong))
             return true;
     }
-    for (int k = 0; failing && k < lab->count; k++)
-        for (int l = 0; l < 3; l++) {
-            Extents extents = drawn[0].extents;
-            extents.size[k] = large[l];
-            if (is_wrong_at(lab, &extents, wrong)) return true;
-        }
+    for (int squared = 0; failing && squared < 2; squared++)
+        for (int k = 0; k < lab->count; k++)
+            for (int l = 0; l < 3 && drawn[0].extents.is_squared[k] == squared; l++) {
+                Extents extents = drawn[0].extents;
+                memcpy(extents.size, extents.least, sizeof extents.size);
+                extents.size[k] = large[l];
+                if (is_wrong_at(lab, &extents, wrong)) return true;
+            }
     return false;
 }
 
@@ -543,7 +574,9 @@ static bool scan_all(Lab *lab, Extents *wrong, Hypothesis *of) {
 bool sizes_decide(const Subject *subject, const Extents *failing, int count,
                   const Verdict verdicts[], char say[static DIAGNOSIS], Verdict *smallest) {
     enum { TRIES = 4 };
-    Lab lab = {.subject = subject, .exact = answers_exactly(subject->kernel)};
+    Lab lab = {.subject = subject,
+               .exact = answers_exactly(subject->kernel),
+               .most_work = WORK_TO_FIND};
     Hypothesis of = {0};
     Extents wrong;
     Point drawn[DRAWS];
@@ -552,8 +585,9 @@ bool sizes_decide(const Subject *subject, const Extents *failing, int count,
     for (int p = 0; p < DRAWS; p++) drawn[p] = ask(&lab, NULL, NULL);
     if (!find_wrong(&lab, failing, count, verdicts, drawn, &wrong)) return false;
     shrink(&lab, &wrong);
-    bool found = (scan_all(&lab, &wrong, &of) && holds(&of, &lab, DRAWS, drawn) &&
-                  holds_elsewhere(&lab, &of, &wrong, DRAWS, drawn)) ||
+    lab.most_work = WORK_TO_SCAN;
+    bool found = (scan_all(&lab, &wrong, &of) && holds(&of, &lab, DRAWS, drawn, NULL) &&
+                  holds_elsewhere(&lab, &of, &wrong, drawn)) ||
                  find_relation(&lab, drawn, &of);
     for (int t = 0; t < TRIES && !smallest->output; t++) ask(&lab, &wrong, smallest);
     if (!found || lab.is_over || !golden_cases_agree(&lab, &of, count, verdicts)) return false;
