@@ -284,6 +284,34 @@ bool is_wrong_in_one_place(const Evidence *evidence, char say[static DIAGNOSIS])
            say_it(say, "Wrong: %s, and nothing else. %s", name, hint);
 }
 
+/* Of the first failing case with some right numbers: in which steps of an axis the wrong ones are. */
+bool is_wrong_in_some_steps(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    const Answer *answer = first_failing(evidence), *end = evidence->answers + evidence->count;
+    while (answer < end && (!fails(answer) || answer->wrongs == answer->count)) answer++;
+    if (rank_of(evidence) < 2) return false;
+    for (int number = 0; answer < end && number < rank_of(evidence); number++) {
+        Axis axis = axis_of(answer, number);
+        bool *step = memset(xmalloc(axis.size), 0, axis.size);
+        size_t first = axis.size, last = 0, count = 0;
+        for (size_t i = 0; i < answer->count; i++) step[step_of(axis, i)] |= answer->wrong[i];
+        for (size_t k = 0; k < axis.size; k++) {
+            if (!step[k]) continue;
+            if (first == axis.size) first = k;
+            last = k;
+            count++;
+        }
+        free(step);
+        if (axis.size < 3 || count == axis.size || count != last - first + 1) continue;
+        const char *name = axis_name(answer, number), *of = answer->golden->name;
+        if (count == 1)
+            return say_it(say, "In case %s nothing is wrong but %s %zu, of 0 to %zu.", of, name,
+                          first, axis.size - 1);
+        return say_it(say, "In case %s nothing is wrong but %ss %zu to %zu, of 0 to %zu.", of,
+                      number == 2 ? "number" : name, first, last, axis.size - 1);
+    }
+    return false;
+}
+
 /* ------------------------------------------------------------------ steps of an optimizer */
 
 /* The last step of a case of adamw; 0 if it does not ask for the weights, which alone the

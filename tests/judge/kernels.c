@@ -64,17 +64,20 @@ enum { LONG_POWER = 1 << 17, LONG_SQUARED = 1 << 11 };
 static size_t extent_beyond(size_t power, Random *random, Size size, int low, int high,
                             size_t medium, size_t large) {
     enum { TINY = 2 };
-    if (drawn.count == MOST_EXTENTS) drawn.count = 0; /* nobody asks for these */
     int which = drawn.count++;
-    size_t *extent = &drawn.size[which];
+    size_t extent;
+    if (size == CHOSEN) extent = which < chosen.count ? chosen.size[which] : (size_t)low;
+    else if (size == LONG && which == long_one)
+        extent = power + (size_t)random_between(random, 1, 40);
+    else {
+        bool tiny = size == LONG && low <= TINY && high >= TINY;
+        size_t small = (size_t)random_between(random, low, tiny ? TINY : high);
+        extent = size == MEDIUM ? medium : size >= LARGE ? large : small;
+    }
+    if (which >= MOST_EXTENTS) return extent;
     drawn.least[which] = (size_t)low;
     drawn.is_squared[which] = power == LONG_SQUARED;
-    if (size == CHOSEN) return *extent = chosen.size[which];
-    if (size == LONG && which == long_one)
-        return *extent = power + (size_t)random_between(random, 1, 40);
-    bool tiny = size == LONG && low <= TINY && high >= TINY;
-    size_t small = (size_t)random_between(random, low, tiny ? TINY : high);
-    return *extent = size == MEDIUM ? medium : size >= LARGE ? large : small;
+    return drawn.size[which] = extent;
 }
 
 size_t extent(Random *random, Size size, int low, int high, size_t medium, size_t large) {

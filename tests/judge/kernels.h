@@ -77,7 +77,7 @@ void begin_long(int which);
 /* The dimensions of a random call, in the order in which it asks for them. */
 enum { MOST_EXTENTS = 16 };
 typedef struct {
-    int count;
+    int count; /* may be more than there is room for here */
     size_t size[MOST_EXTENTS], least[MOST_EXTENTS];
     bool is_squared[MOST_EXTENTS]; /* extent_squared() */
 } Extents;

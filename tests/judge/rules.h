@@ -28,6 +28,7 @@ Rule shows_a_mark; /* of the sandbox: what was read there */
 Rule leaves_numbers_unwritten;
 Rule begins_at_a_stage;            /* of the residual stream */
 Rule is_wrong_in_one_place;        /* the last row, every head but the first, … */
+Rule is_wrong_in_some_steps;       /* of one case: rows 8 to 11 */
 Rule fails_after_some_steps;
 Rule is_wrong_for_special_numbers, overflows; /* by what goes in */
 Rule keeps_the_wrong_tokens, changes_the_logits,

@@ -59,7 +59,7 @@ static size_t size_in(const Tensor *input, const Dimension *dimension) {
 /* About how many terms a call sums. */
 static double work_of(const Extents *extents) {
     double work = 1, again = 1;
-    for (int k = 0; k < extents->count; k++) {
+    for (int k = 0; k < extents->count && k < MOST_EXTENTS; k++) {
         work *= (double)extents->size[k];
         if (extents->is_squared[k]) again = fmax(again, (double)extents->size[k]);
     }
@@ -107,7 +107,8 @@ static uint64_t kind_of(const Lab *lab, const Call *call) {
 static Point ask(Lab *lab, const Extents *extents, Verdict *keep) {
     enum { TRIES = 40 };
     Call call = {0};
-    Point point = {0};
+    Point point = {.is_too_large = extents && work_of(extents) > lab->most_work};
+    if (point.is_too_large || lab->is_over) return point;
     for (int t = 0; t < TRIES && (t == 0 || (lab->kind && point.kind != lab->kind)); t++) {
         if (t > 0) call_free(&call);
         make_call(lab, &call, (uint64_t)++lab->calls << 20, extents);
@@ -116,10 +117,9 @@ static Point ask(Lab *lab, const Extents *extents, Verdict *keep) {
     point.extents = extents_drawn();
     for (int k = 0; k < lab->count; k++)
         point.size[k] = size_in(place(&call, lab->dimension[k].name), &lab->dimension[k]);
-    point.is_too_large = work_of(&point.extents) > lab->most_work;
-    if (!point.is_too_large) lab->work += work_of(&point.extents);
+    lab->work += work_of(&point.extents);
     lab->is_over |= lab->work > MOST_WORK;
-    if (!lab->is_over && !point.is_too_large) point.wrong = is_wrong_answer(lab, &call, keep);
+    point.wrong = is_wrong_answer(lab, &call, keep);
     call_free(&call);
     return point;
 }
@@ -181,7 +181,7 @@ static void name_dimensions(Lab *lab) {
     Call one = {0}, next = {0};
     make_call(lab, &one, SEED, NULL);
     const Extents extents = extents_drawn();
-    lab->count = extents.count;
+    lab->count = extents.count < MOST_EXTENTS ? extents.count : MOST_EXTENTS;
     for (int pass = 0; pass < 2; pass++)
         for (int k = 0; k < lab->count; k++) {
             Extents larger = extents;
@@ -497,7 +497,7 @@ static void put_in_words(const Lab *lab, const Hypothesis *of, char say[static D
 /* The extents that give a case's sizes. */
 static bool extents_of_case(const Lab *lab, const GoldenCase *golden, Extents *extents) {
     enum { ROUNDS = 3 }; /* S is T and something */
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < ROUNDS && work_of(extents) <= lab->most_work; round++) {
         Call call = {0};
         make_call(lab, &call, 1, extents);
         for (int k = 0; k < lab->count; k++) {
@@ -505,13 +505,14 @@ static bool extents_of_case(const Lab *lab, const GoldenCase *golden, Extents *e
             const Tensor *is = place(&call, dimension->name),
                          *should = place_in(golden, dimension->name);
             if (!is || !should || should->rank != dimension->rank || !dimension->unit) continue;
-            size_t more = size_in(should, dimension) - size_in(is, dimension);
-            extents->size[k] += (size_t)((ptrdiff_t)more / (ptrdiff_t)dimension->unit);
-            if (extents->size[k] < extents->least[k]) extents->size[k] = extents->least[k];
+            ptrdiff_t more = (ptrdiff_t)size_in(should, dimension) - (ptrdiff_t)size_in(is, dimension),
+                      extent = (ptrdiff_t)extents->size[k] + more / (ptrdiff_t)dimension->unit,
+                      least = (ptrdiff_t)extents->least[k];
+            extents->size[k] = (size_t)(extent < least ? least : extent);
         }
         call_free(&call);
     }
-    return true;
+    return work_of(extents) <= lab->most_work;
 }
 
 static bool is_wrong_at(Lab *lab, const Extents *extents, Extents *wrong) {

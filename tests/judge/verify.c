@@ -209,18 +209,19 @@ static void show_smallest(int count, const Verdict verdicts[]) {
     show_in_full(smallest);
 }
 
-/* "No known mistake gives these numbers. In 2 cases all are wrong, in 1 some are." */
+/* Where not even a place is known. */
 static void say_how_many(int count, const Verdict verdicts[]) {
-    int all = 0, some = 0;
+    size_t wrong = 0, numbers = 0;
     for (int i = 0; i < count; i++) {
         const Comparison *comparison = &verdicts[i].comparison;
-        if (!comparison->wrong) continue;
-        if (comparison->wrong == comparison->count) all++;
-        else some++;
+        wrong += comparison->wrong;
+        if (comparison->wrong) numbers += comparison->count;
     }
-    printf("  No known mistake gives these numbers. In %d case%s all numbers are wrong, and in %d "
-           "only some.\n",
-           all, all == 1 ? "" : "s", some);
+    if (wrong == numbers)
+        printf("  No known mistake gives these numbers. All numbers of the failing cases are wrong.\n");
+    else
+        printf("  No known mistake gives these numbers. Of the failing cases' %zu numbers %zu are wrong.\n",
+               numbers, wrong);
 }
 
 /* The first thing to see: what came out, and what should have. */
@@ -381,9 +382,10 @@ static void say_what_is_wrong(Judgement *judgement, const Subject *subject) {
         first_wrong_text(where, failing);
         snprintf(say, DIAGNOSIS, "case \"%s\": %s", failing->golden_case->name, where);
     }
-    if (!known && !deviating && !troubled && judgement->status == WRONG)
-        sizes_decide(subject, NULL, count, judgement->verdicts, judgement->sizes,
-                     &judgement->random);
+    bool is_answer = !known && !deviating && !troubled && judgement->status == WRONG;
+    if (is_answer && sizes_decide(subject, NULL, count, judgement->verdicts, judgement->sizes,
+                                  &judgement->random) && !found.advice[0])
+        memcpy(say, judgement->sizes, DIAGNOSIS);
 }
 
 /* What the wrong answer to a random call has in common with a mistake, beside all cases that pass.
@@ -398,20 +400,19 @@ static void advise(Judgement *judgement, const Subject *subject, const Extents *
     if (about) snprintf(advice, DIAGNOSIS, "%s", about);
     enum { MOST_NUMBERS = 20000 }; /* rules that compare each with each take their time */
     if (about || !wrong->output) return;
-    Verdict smallest;
+    Verdict smallest, *all = xmalloc((size_t)(count + 1) * sizeof *all);
+    memcpy(all, judgement->verdicts, (size_t)count * sizeof *all);
     if (sizes_decide(subject, failing, count, judgement->verdicts, judgement->sizes, &smallest))
         advice[0] = '\0';
+    all[count] = wrong->comparison.count > MOST_NUMBERS && smallest.output ? smallest : *wrong;
+    if (!advice[0] && all[count].comparison.count <= MOST_NUMBERS)
+        memcpy(advice, diagnose(judgement->kernel, &judgement->golden, count + 1, all).advice,
+               DIAGNOSIS);
+    free(all);
     if (smallest.output) {
         random_verdict_free(wrong);
         *wrong = smallest;
     }
-    if (advice[0] || wrong->comparison.count > MOST_NUMBERS) return;
-    Verdict *all = xmalloc((size_t)(count + 1) * sizeof *all);
-    memcpy(all, judgement->verdicts, (size_t)count * sizeof *all);
-    all[count] = *wrong;
-    memcpy(advice, diagnose(judgement->kernel, &judgement->golden, count + 1, all).advice,
-           DIAGNOSIS);
-    free(all);
 }
 
 /* All golden cases pass. What they cannot see: other shapes, and what is refused. */
