@@ -2,7 +2,6 @@
 #include "common/error.h"
 #include "tests/judge/rules.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -304,7 +303,7 @@ static double relative_error(const Answer *answer) {
     for (size_t i = 0; i < answer->count; i++) {
         double error = fabs((double)answer->got[i] - answer->truth[i]);
         double unit = row_ulp(row, answer->truth + i / row * row);
-        if (answer->row == 1) unit = fmax(unit, FLT_EPSILON);
+        if (answer->row == 1) unit = fmax(unit, 0x1p-24);
         if (answer->wrong[i]) most = fmax(most, error / unit / 0x1p24);
     }
     return most;
