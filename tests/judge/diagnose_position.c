@@ -284,7 +284,8 @@ bool is_wrong_in_one_place(const Evidence *evidence, char say[static DIAGNOSIS])
            say_it(say, "Wrong: %s, and nothing else. %s", name, hint);
 }
 
-/* Of the first failing case with some right numbers: in which steps of an axis the wrong ones are. */
+/* Of the first failing case with some right numbers: in which steps of an axis the wrong ones are.
+ */
 bool is_wrong_in_some_steps(const Evidence *evidence, char say[static DIAGNOSIS]) {
     const Answer *answer = first_failing(evidence), *end = evidence->answers + evidence->count;
     while (answer < end && (!fails(answer) || answer->wrongs == answer->count)) answer++;

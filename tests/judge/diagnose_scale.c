@@ -345,8 +345,7 @@ bool is_an_approximation(const Evidence *evidence, char say[static DIAGNOSIS]) {
     size_t explained = 0;
     bool by_rows = is_linked(first_ordinary(evidence), &factor, ROWS_BEFORE_BIAS, &explained);
     return say_it(
-        say,
-        "Nearly right, to about %.0e%s: an approximation. It may be %s", errors.most,
+        say, "Nearly right, to about %.0e%s: an approximation. It may be %s", errors.most,
         evidence->kernel->pointwise ? "" : " of a row's largest number",
         by_rows && explained >= SOME_NUMBERS
             ? "a root, as each row is off by a factor of its own: rsqrt without a Newton step?"

@@ -147,7 +147,6 @@ static Rule *const likely[] = {
     is_rounded_otherwise,
     adds_to_the_sum,
     steps_by_another_length,
-    sums_the_first_alone,
     is_multiplied,
     is_added_to,
     is_an_approximation,

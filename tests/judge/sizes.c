@@ -17,12 +17,12 @@ enum { MOST_WORK = 1 << 27, WORK_TO_FIND = 1 << 24, WORK_TO_SCAN = 1 << 23 };
 
 typedef struct {
     const Subject *subject;
-    bool exact;    /* one answer alone is right, to the bit */
-    bool is_over;  /* a call does not come back, or all take too long */
+    bool exact;             /* one answer alone is right, to the bit */
+    bool is_over;           /* a call does not come back, or all take too long */
     double most_work, work; /* of a call that is made; of all that were made */
-    int calls;     /* so far; each has a seed of its own */
-    uint64_t kind; /* that calls should have; 0: any */
-    int count;     /* dimensions */
+    int calls;              /* so far; each has a seed of its own */
+    uint64_t kind;          /* that calls should have; 0: any */
+    int count;              /* dimensions */
     Dimension dimension[MOST_EXTENTS];
 } Lab;
 
@@ -47,10 +47,6 @@ static const Tensor *place(const Call *call, const char *name) {
     return strcmp(name, output_name) == 0 ? &call->output : input_named(call, name);
 }
 
-static const Tensor *place_in(const GoldenCase *golden, const char *name) {
-    return strcmp(name, output_name) == 0 ? &golden->expected : golden_input(golden, name);
-}
-
 static size_t size_in(const Tensor *input, const Dimension *dimension) {
     if (!input) return 0;
     return dimension->rank ? input->shape[dimension->axis] : (size_t)tensor_get(input, 0);
@@ -66,11 +62,18 @@ static double work_of(const Extents *extents) {
     return work * again;
 }
 
+static double numbers_of(const Call *call) {
+    size_t count = tensor_count(&call->output);
+    for (int i = 0; i < call->input_count; i++) count += tensor_count(&call->input[i]);
+    return (double)count;
+}
+
 static bool is_wrong_answer(Lab *lab, Call *call, Verdict *keep) {
     const Subject *subject = lab->subject;
     char trouble[TROUBLE];
     Run run = {.call = *call, .threads = 1, .output = call_room(call, tensor_bytes(&call->output))};
-    Outcome outcome = run_job(subject->library, subject->function, subject->kernel->unpack, 1, &run);
+    Outcome outcome =
+        run_job(subject->library, subject->function, subject->kernel->unpack, 1, &run);
     lab->is_over |= status_of(outcome.trouble) == DOES_NOT_COME_BACK;
     if (outcome.returned == 0) return true;
     OwnAnswer ours = own_answer(subject->kernel, lab->exact, false, call, trouble);
@@ -93,8 +96,8 @@ static uint64_t kind_of(const Lab *lab, const Call *call) {
     uint64_t kind = 1;
     for (int i = 0; i < call->input_count; i++) {
         const Tensor *input = &call->input[i];
-        bool is_choice = input->rank == 0 && input->dtype == I64 &&
-                         tensor_get(input, 0) <= MOST_CHOICES;
+        bool is_choice =
+            input->rank == 0 && input->dtype == I64 && tensor_get(input, 0) <= MOST_CHOICES;
         for (int k = 0; k < lab->count; k++)
             is_choice &= strcmp(lab->dimension[k].name, input->name) != 0;
         for (const char *c = input->name; *c; c++) kind = kind * 31 + (unsigned char)*c;
@@ -117,9 +120,11 @@ static Point ask(Lab *lab, const Extents *extents, Verdict *keep) {
     point.extents = extents_drawn();
     for (int k = 0; k < lab->count; k++)
         point.size[k] = size_in(place(&call, lab->dimension[k].name), &lab->dimension[k]);
-    lab->work += work_of(&point.extents);
+    double work = fmax(work_of(&point.extents), numbers_of(&call));
+    lab->work += work;
     lab->is_over |= lab->work > MOST_WORK;
-    point.wrong = is_wrong_answer(lab, &call, keep);
+    point.is_too_large = work > lab->most_work;
+    if (!point.is_too_large) point.wrong = is_wrong_answer(lab, &call, keep);
     call_free(&call);
     return point;
 }
@@ -137,7 +142,8 @@ static Point ask_at(Lab *lab, Extents extents, int which, size_t size) {
     return ask_often(lab, &extents);
 }
 
-/* ------------------------------------------------------------------ what the dimensions are called */
+/* ------------------------------------------------------------------ what the dimensions are called
+ */
 
 /* Where an input is larger, or its number, if one extent is larger by one: that extent's bit is
  * set. The last place of each input is for its number; and after the inputs comes the output, in
@@ -196,10 +202,11 @@ static void name_dimensions(Lab *lab) {
 
 /* ------------------------------------------------------------------ at which sizes it is wrong */
 
-/* Wrong from `from` to `to`, where the size divided by `step` leaves one of the remainders: a bit for
- * each unit. It says nothing if that is all sizes. */
+/* Wrong from `from` to `to`, where the size divided by `step` leaves one of the remainders: a bit
+ * for each unit. It says nothing if that is all sizes. */
 typedef struct {
     size_t from, to, step, unit, right_below;
+    bool is_about; /* right some times by luck, next to `from` */
     uint64_t remainders;
 } Pattern;
 
@@ -220,9 +227,11 @@ typedef struct {
 } Scan;
 
 /* Sets the pattern's remainders to those that are wrong. False if one is sometimes right, or is not
- * seen twice. */
+ * seen twice. Just beyond a far edge little is wrong, and may be right by luck. */
 static bool find_remainders(const Scan *scan, int which, Pattern *pattern) {
+    enum { LUCKY = 2 };
     size_t steps = pattern->step / pattern->unit;
+    bool is_far = pattern->from > SCANNED * pattern->unit && steps == 1;
     int wrong[MOST_STEPS] = {0}, right[MOST_STEPS] = {0};
     pattern->remainders = 0;
     for (int p = 0; p < scan->count; p++) {
@@ -231,10 +240,12 @@ static bool find_remainders(const Scan *scan, int which, Pattern *pattern) {
         if (!is_inside && scan->point[p].wrong) return false;
         if (is_inside) (scan->point[p].wrong ? wrong : right)[class]++;
     }
-    for (size_t class = 0; class < steps; class++) {
-        if ((wrong[class] && right[class]) || (steps > 1 && wrong[class] + right[class] < 2))
+    for (size_t class = 0; class < steps; class ++) {
+        if ((wrong[class] && right[class] > (is_far ? LUCKY : 0)) ||
+            (steps > 1 && wrong[class] + right[class] < 2))
             return false;
         if (wrong[class]) pattern->remainders |= (uint64_t)1 << class;
+        pattern->is_about |= wrong[class] && right[class];
     }
     return true;
 }
@@ -315,9 +326,11 @@ static bool scan_dimension(Lab *lab, Extents *wrong, int which, Pattern *pattern
     }
     if (!wrongs && wrong->size[which] >= end) look_for_the_edge(lab, &scan, wrong, which, end - 1);
     size_t unit = lab->dimension[which].unit, extent = small_wrong_extent(&scan, which);
+    bool found = unit && find_pattern(&scan, which, unit, pattern);
+    if (found && pattern->is_about) extent += extent / 4;
     if (extent < wrong->size[which]) wrong->size[which] = extent;
     if (wrongs == scan.count) return *pattern = everywhere, true;
-    return !lab->is_over && unit && find_pattern(&scan, which, unit, pattern);
+    return !lab->is_over && found;
 }
 
 /* ------------------------------------------------------------------ does it hold? */
@@ -356,7 +369,8 @@ static bool holds(const Hypothesis *of, const Lab *lab, int calls, const Point c
     for (int p = 0; p < calls; p++) {
         bool must = must_be_wrong(of, lab->count, calls_made[p].size);
         if (calls_made[p].wrong && !must) return false;
-        bool is_right = must && !calls_made[p].wrong, is_of_the_kind = calls_made[p].kind == lab->kind;
+        bool is_right = must && !calls_made[p].wrong,
+             is_of_the_kind = calls_made[p].kind == lab->kind;
         wrong += calls_made[p].wrong && is_of_the_kind;
         of_the_kind += is_right && is_of_the_kind;
         right += is_right;
@@ -372,7 +386,10 @@ static bool golden_cases_agree(const Lab *lab, const Hypothesis *of, int count,
         size_t size[MOST_EXTENTS];
         bool fails = verdicts[v].comparison.wrong > 0;
         for (int k = 0; k < lab->count; k++) {
-            const Tensor *input = place_in(verdicts[v].golden_case, lab->dimension[k].name);
+            const GoldenCase *golden = verdicts[v].golden_case;
+            const char *name = lab->dimension[k].name;
+            const Tensor *input =
+                strcmp(name, output_name) == 0 ? &golden->expected : golden_input(golden, name);
             bool is_known = input && input->rank == lab->dimension[k].rank;
             fails &= is_known || !matters(of, k);
             size[k] = is_known ? size_in(input, &lab->dimension[k]) : 0;
@@ -382,19 +399,24 @@ static bool golden_cases_agree(const Lab *lab, const Hypothesis *of, int count,
     return true;
 }
 
-/* The sizes that matter are those of a wrong call, and the others vary, beside a far one a little. */
+static void keep_small(Extents *extents, int k) {
+    size_t most = extents->least[k] + 3;
+    if (extents->size[k] > most) extents->size[k] = most;
+}
+
+/* The sizes that matter are those of a wrong call, and the others vary, beside a far one a little.
+ */
 static bool holds_elsewhere(Lab *lab, const Hypothesis *of, const Extents *wrong,
                             const Point drawn[]) {
-    enum { TRIES = 8, FAR = 100, LITTLE = 3 };
+    enum { TRIES = 8, FAR = 100 };
     Point made[TRIES];
     bool is_far = false;
     for (int k = 0; k < lab->count; k++) is_far |= matters(of, k) && wrong->size[k] > FAR;
     for (int t = 0; t < TRIES; t++) {
         Extents extents = drawn[t].extents;
-        for (int k = 0; k < lab->count; k++) {
-            size_t most = is_far ? wrong->least[k] + LITTLE : SIZE_MAX, *size = &extents.size[k];
-            *size = matters(of, k) ? wrong->size[k] : *size < most ? *size : most;
-        }
+        for (int k = 0; k < lab->count; k++)
+            if (matters(of, k)) extents.size[k] = wrong->size[k];
+            else if (is_far) keep_small(&extents, k);
         made[t] = ask(lab, &extents, NULL);
     }
     return holds(of, lab, TRIES, made, NULL);
@@ -442,7 +464,7 @@ static void remainder_text(char text[static 128], const Pattern *pattern) {
     else if (wrong == all - 1) snprintf(text, 128, "no multiple of %zu", pattern->step);
     else {
         length = (size_t)snprintf(text, 128, "%zu n", pattern->step);
-        for (size_t class = 0; class < steps && length < 100; class++)
+        for (size_t class = 0; class < steps && length < 100; class ++)
             if (wrong >> class & 1)
                 length += (size_t)snprintf(text + length, 128 - length, "%s %zu",
                                            strchr(text, '+') ? "," : " +", class * pattern->unit);
@@ -456,7 +478,9 @@ static void pattern_text(char text[static 192], const Pattern *pattern) {
         snprintf(bounds, sizeof bounds, "%zu", pattern->from);
     else if (pattern->from && pattern->to != SIZE_MAX)
         snprintf(bounds, sizeof bounds, "%zu to %zu", pattern->from, pattern->to);
-    else if (pattern->from) snprintf(bounds, sizeof bounds, "over %zu", pattern->right_below);
+    else if (pattern->from)
+        snprintf(bounds, sizeof bounds, "over %s%zu", pattern->is_about ? "about " : "",
+                 pattern->right_below);
     else if (pattern->to != SIZE_MAX) snprintf(bounds, sizeof bounds, "%zu or less", pattern->to);
     snprintf(text, 192, "%s%s%s", bounds, *bounds && *remainder ? " and " : "", remainder);
 }
@@ -470,10 +494,13 @@ static const char *hint(const Pattern *pattern) {
 }
 
 static void put_in_words(const Lab *lab, const Hypothesis *of, char say[static DIAGNOSIS]) {
-    static const char *const relations[] = {
-        [LARGER] = "larger than", [SMALLER] = "smaller than", [OTHER] = "not", [THE_SAME] = "equal to"};
+    static const char *const relations[] = {[LARGER] = "larger than",
+                                            [SMALLER] = "smaller than",
+                                            [OTHER] = "not",
+                                            [THE_SAME] = "equal to"};
     char one[64], other[64], pattern[192];
-    size_t length = (size_t)snprintf(say, DIAGNOSIS, "Called with all kinds of sizes, it is wrong only where ");
+    size_t length =
+        (size_t)snprintf(say, DIAGNOSIS, "Called with all kinds of sizes, it is wrong only where ");
     if (of->relation != BY_PATTERN) {
         snprintf(say + length, DIAGNOSIS - length, "%s is %s %s.",
                  dimension_text(one, &lab->dimension[of->left]), relations[of->relation],
@@ -494,27 +521,6 @@ static void put_in_words(const Lab *lab, const Hypothesis *of, char say[static D
 
 /* ------------------------------------------------------------------ all together */
 
-/* The extents that give a case's sizes. */
-static bool extents_of_case(const Lab *lab, const GoldenCase *golden, Extents *extents) {
-    enum { ROUNDS = 3 }; /* S is T and something */
-    for (int round = 0; round < ROUNDS && work_of(extents) <= lab->most_work; round++) {
-        Call call = {0};
-        make_call(lab, &call, 1, extents);
-        for (int k = 0; k < lab->count; k++) {
-            const Dimension *dimension = &lab->dimension[k];
-            const Tensor *is = place(&call, dimension->name),
-                         *should = place_in(golden, dimension->name);
-            if (!is || !should || should->rank != dimension->rank || !dimension->unit) continue;
-            ptrdiff_t more = (ptrdiff_t)size_in(should, dimension) - (ptrdiff_t)size_in(is, dimension),
-                      extent = (ptrdiff_t)extents->size[k] + more / (ptrdiff_t)dimension->unit,
-                      least = (ptrdiff_t)extents->least[k];
-            extents->size[k] = (size_t)(extent < least ? least : extent);
-        }
-        call_free(&call);
-    }
-    return work_of(extents) <= lab->most_work;
-}
-
 static bool is_wrong_at(Lab *lab, const Extents *extents, Extents *wrong) {
     Point point = ask_often(lab, extents);
     if (!point.wrong) return false;
@@ -523,33 +529,26 @@ static bool is_wrong_at(Lab *lab, const Extents *extents, Extents *wrong) {
     return true;
 }
 
-/* The sizes of a wrong call: those that are given, one that is drawn, those of a golden case, or such
- * that one of them is large. */
-static bool find_wrong(Lab *lab, const Extents *failing, int count, const Verdict verdicts[],
-                       const Point drawn[DRAWS], Extents *wrong) {
-    static const size_t large[] = {128, 1100, 4200};
-    if (failing && failing->count == lab->count && is_wrong_at(lab, failing, wrong)) return true;
+/* The sizes of a wrong call: those that are given, one that is drawn, or such that one of them is
+ * large. */
+static bool find_wrong(Lab *lab, const Extents *failing, const Point drawn[DRAWS], Extents *wrong) {
+    static const size_t large[] = {9, 17, 33, 70, 128, 1100, 4200};
+    enum { SIZES = sizeof large / sizeof *large };
+    if (failing && is_wrong_at(lab, failing, wrong)) return true;
     for (int p = 0; p < DRAWS; p++) {
         if (!drawn[p].wrong) continue;
         lab->kind = drawn[p].kind;
         *wrong = drawn[p].extents;
         return true;
     }
-    for (int v = 0; v < count; v++) {
-        Extents extents = drawn[0].extents;
-        if (verdicts[v].comparison.wrong &&
-            extents_of_case(lab, verdicts[v].golden_case, &extents) &&
-            is_wrong_at(lab, &extents, wrong))
-            return true;
-    }
-    for (int squared = 0; failing && squared < 2; squared++)
-        for (int k = 0; k < lab->count; k++)
-            for (int l = 0; l < 3 && drawn[0].extents.is_squared[k] == squared; l++) {
-                Extents extents = drawn[0].extents;
-                memcpy(extents.size, extents.least, sizeof extents.size);
-                extents.size[k] = large[l];
-                if (is_wrong_at(lab, &extents, wrong)) return true;
-            }
+    for (int l = 0; l < SIZES * 2; l++) /* first where it is quick */
+        for (int k = 0; k < lab->count; k++) {
+            Extents extents = drawn[0].extents;
+            for (int other = 0; other < lab->count; other++) keep_small(&extents, other);
+            extents.size[k] = large[l % SIZES];
+            if (extents.is_squared[k] == l / SIZES && is_wrong_at(lab, &extents, wrong))
+                return true;
+        }
     return false;
 }
 
@@ -575,16 +574,15 @@ static bool scan_all(Lab *lab, Extents *wrong, Hypothesis *of) {
 bool sizes_decide(const Subject *subject, const Extents *failing, int count,
                   const Verdict verdicts[], char say[static DIAGNOSIS], Verdict *smallest) {
     enum { TRIES = 4 };
-    Lab lab = {.subject = subject,
-               .exact = answers_exactly(subject->kernel),
-               .most_work = WORK_TO_FIND};
+    Lab lab = {
+        .subject = subject, .exact = answers_exactly(subject->kernel), .most_work = WORK_TO_FIND};
     Hypothesis of = {0};
     Extents wrong;
     Point drawn[DRAWS];
     *smallest = (Verdict){0};
     name_dimensions(&lab);
     for (int p = 0; p < DRAWS; p++) drawn[p] = ask(&lab, NULL, NULL);
-    if (!find_wrong(&lab, failing, count, verdicts, drawn, &wrong)) return false;
+    if (!find_wrong(&lab, failing, drawn, &wrong)) return false;
     shrink(&lab, &wrong);
     lab.most_work = WORK_TO_SCAN;
     bool found = (scan_all(&lab, &wrong, &of) && holds(&of, &lab, DRAWS, drawn, NULL) &&

@@ -218,9 +218,11 @@ static void say_how_many(int count, const Verdict verdicts[]) {
         if (comparison->wrong) numbers += comparison->count;
     }
     if (wrong == numbers)
-        printf("  No known mistake gives these numbers. All numbers of the failing cases are wrong.\n");
+        printf("  No known mistake gives these numbers. All numbers of the failing cases are "
+               "wrong.\n");
     else
-        printf("  No known mistake gives these numbers. Of the failing cases' %zu numbers %zu are wrong.\n",
+        printf("  No known mistake gives these numbers. Of the failing cases' %zu numbers %zu are "
+               "wrong.\n",
                numbers, wrong);
 }
 
@@ -383,8 +385,10 @@ static void say_what_is_wrong(Judgement *judgement, const Subject *subject) {
         snprintf(say, DIAGNOSIS, "case \"%s\": %s", failing->golden_case->name, where);
     }
     bool is_answer = !known && !deviating && !troubled && judgement->status == WRONG;
-    if (is_answer && sizes_decide(subject, NULL, count, judgement->verdicts, judgement->sizes,
-                                  &judgement->random) && !found.advice[0])
+    if (is_answer &&
+        sizes_decide(subject, NULL, count, judgement->verdicts, judgement->sizes,
+                     &judgement->random) &&
+        !found.advice[0])
         memcpy(say, judgement->sizes, DIAGNOSIS);
 }
 
