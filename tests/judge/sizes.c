@@ -68,6 +68,7 @@ static double numbers_of(const Call *call) {
     return (double)count;
 }
 
+/* `keep`, if it is wanted, is a wrong answer as a case. */
 static bool is_wrong_answer(Lab *lab, Call *call, Verdict *keep) {
     const Subject *subject = lab->subject;
     char trouble[TROUBLE];
@@ -519,6 +520,68 @@ static void put_in_words(const Lab *lab, const Hypothesis *of, char say[static D
     snprintf(say + length, DIAGNOSIS - length, ".%s", question);
 }
 
+/* ------------------------------------------------------------------ numbers, in place of sizes */
+
+/* An input takes all eighths of -128 to 128, in an order in which neighbours are far apart. */
+enum { NUMBERS = 2049, APART = 1021 };
+static float number_at(int n) { return (float)(n - NUMBERS / 2) / 8; }
+
+/* Where the input is below a number, or over one, a pointwise kernel is wrong; and nowhere else. */
+static bool ends_are_wrong(Lab *lab, int input, char say[static 64]) {
+    enum { SOME = 8 };
+    Call call = {0};
+    Verdict wrong = {0};
+    bool is_wrong[NUMBERS] = {0};
+    int low = 0, high = 0, all = 0;
+    make_call(lab, &call, (uint64_t)++lab->calls << 20, &(Extents){.count = 1, .size = {NUMBERS}});
+    for (int n = 0; n < NUMBERS; n++)
+        ((float *)call.input[input].data)[n * APART % NUMBERS] = number_at(n);
+    if (is_wrong_answer(lab, &call, &wrong) && wrong.output) {
+        const GoldenCase *one = wrong.golden_case;
+        for (int n = 0; n < NUMBERS; n++) {
+            size_t at = (size_t)(n * APART % NUMBERS);
+            double truth = tensor_get(&one->expected, at), bound = golden_rounding(one, at);
+            is_wrong[n] = check_bounds(1, &wrong.output[at], &truth, &bound).wrong;
+            all += is_wrong[n];
+        }
+    }
+    while (low < NUMBERS && is_wrong[low]) low++;
+    while (high < NUMBERS && is_wrong[NUMBERS - 1 - high]) high++;
+    random_verdict_free(&wrong);
+    if (low >= SOME && high >= SOME)
+        snprintf(say, 64, "below %g or over %g", number_at(low), number_at(NUMBERS - 1 - high));
+    else if (low >= SOME) snprintf(say, 64, "below %g", number_at(low));
+    else snprintf(say, 64, "over %g", number_at(NUMBERS - 1 - high));
+    call_free(&call);
+    return all >= SOME && all == low + high && NUMBERS - all >= SOME;
+}
+
+static bool numbers_decide(Lab *lab, char say[static DIAGNOSIS]) {
+    Call call = {0};
+    char name[32], ends[64];
+    make_call(lab, &call, 1, NULL);
+    int count = call.input_count;
+    bool fits = lab->subject->kernel->pointwise && lab->count == 1 && call.output.rank == 1;
+    for (int i = 0; i < count; i++)
+        fits &= call.input[i].rank == 1 && call.input[i].dtype == F32 &&
+                call.input[i].shape[0] == call.output.shape[0];
+    call_free(&call);
+    size_t length = 0;
+    for (int i = 0; fits && i < count; i++) {
+        make_call(lab, &call, 1, NULL);
+        snprintf(name, sizeof name, "%s", call.input[i].name);
+        call_free(&call);
+        if (!ends_are_wrong(lab, i, ends)) continue;
+        length += (size_t)snprintf(say + length, DIAGNOSIS - length, "%s%s is %s",
+                                   length ? ", or "
+                                          : "Called with numbers from -128 to 128, it is "
+                                            "wrong only where ",
+                                   name, ends);
+    }
+    if (length) snprintf(say + length, DIAGNOSIS - length, ". Is something clamped, or cut off?");
+    return length > 0;
+}
+
 /* ------------------------------------------------------------------ all together */
 
 static bool is_wrong_at(Lab *lab, const Extents *extents, Extents *wrong) {
@@ -581,6 +644,7 @@ bool sizes_decide(const Subject *subject, const Extents *failing, int count,
     Point drawn[DRAWS];
     *smallest = (Verdict){0};
     name_dimensions(&lab);
+    if (numbers_decide(&lab, say)) return true;
     for (int p = 0; p < DRAWS; p++) drawn[p] = ask(&lab, NULL, NULL);
     if (!find_wrong(&lab, failing, drawn, &wrong)) return false;
     shrink(&lab, &wrong);

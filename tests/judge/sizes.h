@@ -1,4 +1,5 @@
-/* Is it the sizes that make a kernel wrong? That is tried, where it can be called. */
+/* Is it the sizes that make a kernel wrong, or numbers that are large? That is tried, where it can
+ * be called. */
 #ifndef VERIFY_SIZES_H
 #define VERIFY_SIZES_H
 

@@ -1372,6 +1372,17 @@ ROPE(rope_in_vectors_of_8) {
             }
 }
 
+GATE(swiglu_kept_within_7) {
+    for (int i = 0; i < n; i++) {
+        float g = fminf(gate[i], 7), u = fminf(fmaxf(up[i], -7), 7);
+        out[i] = g / (1 + expf(-g)) * u;
+    }
+}
+ACTIVATION(silu_without_its_last) {
+    silu(n, out, x);
+    if (n > 1) out[n - 1] = x[n - 1] + 1;
+}
+
 /* These are wrong where a number is large, or a little everywhere. The more numbers there are, the
  * likelier it shows. */
 ACTIVATION(silu_shut_above_2) {
@@ -1829,12 +1840,17 @@ static const Draft sized[] = {
     DRAFT(attention_scores, scores_without_both_tails,
           "only where the first dimension of k is no multiple of 4, and the last dimension of q is "
           "no multiple of 4."),
-    DRAFT(weighted_sum, sum_without_the_33rd, "only where the last dimension of weights is over 32."),
+    DRAFT(weighted_sum, sum_without_the_33rd,
+          "only where the last dimension of weights is over 32."),
     DRAFT(feed_forward, feed_forward_bias_by_C,
           "only where the last dimension of x is smaller than the first dimension of w1."),
-    DRAFT(gqa_attention_with_past, look_1024_back, "only where the first dimension of k is over 1024."),
+    DRAFT(gqa_attention_with_past, look_1024_back,
+          "only where the first dimension of k is over 1024."),
     DRAFT(flash_attention, flash_each_tile_under_its_own_maximum, ""),
-    DRAFT(silu, silu_shut_above_2, ""),
+    DRAFT(silu, silu_shut_above_2, "numbers from -128 to 128, it is wrong only where x is over 2."),
+    DRAFT(silu, silu_without_its_last,
+          "all kinds of sizes, it is wrong only where the length of x is over 1."),
+    DRAFT(swiglu, swiglu_kept_within_7, "only where gate is over 7, or up is below -7 or over 7."),
     DRAFT(sigmoid, sigmoid_by_table, ""),
 };
 
