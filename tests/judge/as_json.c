@@ -91,7 +91,11 @@ json_t *judgement_as_json(const Judgement *judgement, const char *source) {
     if (judgement->right_plainly) {
         set_text(object, "mistake", "");
         set_text(object, "advice", "");
-    } else if (!advice[0]) set_text(object, "advice", about ? about : judgement->advice);
+    } else if (!advice[0])
+        set_text(object, "advice",
+                 about                  ? about
+                 : judgement->advice[0] ? judgement->advice
+                                        : judgement->sizes);
     set_text(object, "diagnosis", judgement->diagnosis);
     set_text(object, "note", judgement->note);
     return object;

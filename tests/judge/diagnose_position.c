@@ -5,7 +5,6 @@
 #include "tests/judge/rules.h"
 
 #include <float.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,143 +284,36 @@ bool is_wrong_in_one_place(const Evidence *evidence, char say[static DIAGNOSIS])
            say_it(say, "Wrong: %s, and nothing else. %s", name, hint);
 }
 
-/* ------------------------------------------------------- sizes: what fails has a size in common */
-
-/* A hypothesis about a size: true if a case of this size must fail. */
-typedef bool SizeRule(size_t size, size_t limit);
-static bool is_no_multiple(size_t size, size_t limit) { return size % limit != 0; }
-
-enum { SOME_CASES = 3 };
-
-/* Do the cases fail that must, and no others? Few of them may pass by luck: the others show that
- * size matters. */
-static bool size_decides(const Evidence *evidence, SizeRule *must_fail, size_t limit,
-                         const char *input, bool first) {
-    int failing = 0, lucky = 0, passing = 0;
-    for (int a = 0; a < evidence->count; a++) {
-        const Answer *answer = &evidence->answers[a];
-        size_t size = size_of(answer, input, first);
-        bool must = size && must_fail(size, limit);
-        if (fails(answer) && !must) return false;
-        failing += fails(answer);
-        lucky += must && !fails(answer);
-        passing += size && !must;
-    }
-    return failing + passing >= 2 * SOME_CASES && failing && passing >= 2 && lucky * 6 <= failing;
-}
-
-/* The array whose size decides; true if there is one. */
-static bool find_deciding_size(const Evidence *evidence, SizeRule *must_fail, size_t limit,
-                               bool first, const char **name) {
-    const Answer *failing = first_failing(evidence);
-    bool is_flat =
-        rank_of(evidence) == 1; /* then the output's length is no dimension of the kernel's */
-    for (int i = is_flat ? 0 : -1; i < failing->golden->input_count; i++) {
-        const char *input = i < 0 ? NULL : failing->golden->input[i].name;
-        *name = input ? input : "out";
-        if (size_decides(evidence, must_fail, limit, input, first)) return true;
-    }
-    return false;
-}
-
-/* Attention is right where every position asks, and wrong where more keys than that are there. As
- * many keys are right elsewhere, or their number alone might be the cause. One in four may pass by
- * luck. */
-bool fails_where_keys_came_before(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    size_t longest = 0, shortest = SIZE_MAX, failing = 0, lucky = 0;
-    for (int a = 0; a < evidence->count; a++) {
-        const Answer *answer = &evidence->answers[a];
-        size_t T = size_of(answer, "q", true), S = size_of(answer, "k", true);
-        if (!golden_input(answer->golden, "v") || (T == S && fails(answer))) return false;
-        if (fails(answer) && S < shortest) shortest = S;
-        if (T == S && S > longest) longest = S;
-        failing += fails(answer);
-    }
-    for (int a = 0; a < evidence->count; a++) {
-        const Answer *answer = &evidence->answers[a];
-        size_t T = size_of(answer, "q", true), S = size_of(answer, "k", true);
-        lucky += T < S && S >= shortest && !fails(answer);
-    }
-    return failing >= SOME_CASES && longest >= shortest && lucky * 3 <= failing &&
-           say_it(say, "Only cases fail where keys came before the queries, T < S. Query t stands "
-                       "at position S - T + t, not at t: is S - T missing where a key is masked, "
-                       "or where tiles of keys are passed over?");
-}
-
-/* Each limit from `least` on, twice as large each time, and the first dimension or the last of each
- * array. */
-static bool size_explains(const Evidence *evidence, SizeRule *must_fail, size_t least, size_t most,
-                          const char *words, char say[static DIAGNOSIS]) {
-    const char *name;
-    for (size_t limit = least; limit <= most; limit *= 2)
-        for (int first = 0; first < 2; first++)
-            if (find_deciding_size(evidence, must_fail, limit, first, &name))
-                return snprintf(say, DIAGNOSIS, words, first ? "first" : "last", name, limit,
-                                limit);
-    return false;
-}
-
-/* A vector loop over a sum: without its tail every sum is wrong, and only a width that is a
- * multiple passes. */
-bool fails_where_vectors_do_not_fit(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    return count_failing(evidence) >= 2 &&
-           size_explains(evidence, is_no_multiple, 4, 16,
-                         "Only cases fail where the %s dimension of %s is no multiple of %zu. A "
-                         "loop in steps of %zu drops what is left, or reads past it: the tail "
-                         "needs a loop of its own.",
-                         say);
-}
-
-/* Up to where a dimension is right, and from where on it is wrong. One case in seven may be right
- * by luck there. */
-typedef struct {
-    size_t right, wrong;
-    int lucky;
-} Border;
-
-static bool border_of(const Evidence *evidence, const char *input, bool first, Border *border) {
-    int failing = 0, passing = 0;
-    *border = (Border){.wrong = SIZE_MAX};
-    for (int a = 0; a < evidence->count; a++) {
-        const Answer *answer = &evidence->answers[a];
-        size_t size = size_of(answer, input, first);
-        if (!fails(answer)) continue;
-        failing++;
-        if (size < border->wrong) border->wrong = size;
-    }
-    for (int a = 0; a < evidence->count; a++) {
-        const Answer *answer = &evidence->answers[a];
-        size_t size = size_of(answer, input, first);
-        if (fails(answer) || !size) continue;
-        border->lucky += size >= border->wrong;
-        passing += size < border->wrong;
-        if (size < border->wrong && size > border->right) border->right = size;
-    }
-    return border->wrong && border->right >= 4 && passing >= 2 &&
-           failing + passing >= 2 * SOME_CASES && border->lucky * 6 <= failing;
-}
-
-/* float scores[64] with 70 keys, a tile that is only written once. */
-bool fails_where_it_is_long(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    const GoldenCase *golden = first_failing(evidence)->golden;
-    Border best = {.lucky = INT_MAX};
-    const char *name = NULL;
-    bool is_first = false;
-    for (int i = rank_of(evidence) == 1 ? 0 : -1; i < golden->input_count; i++)
-        for (int first = 0; first < 2; first++) {
-            Border border;
-            const char *input = i < 0 ? NULL : golden->input[i].name;
-            if (!border_of(evidence, input, first, &border) || border.lucky >= best.lucky) continue;
-            best = border;
-            name = input ? input : "out";
-            is_first = first;
+/* Of the first failing case with some right numbers: in which steps of an axis the wrong ones are.
+ */
+bool is_wrong_in_some_steps(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    const Answer *answer = first_failing(evidence), *end = evidence->answers + evidence->count;
+    while (answer < end && (!fails(answer) || answer->wrongs == answer->count)) answer++;
+    if (rank_of(evidence) < 2) return false;
+    for (int number = 0; answer < end && number < rank_of(evidence); number++) {
+        Axis axis = axis_of(answer, number);
+        bool *step = memset(xmalloc(axis.size), 0, axis.size);
+        size_t first = axis.size, last = 0, count = 0;
+        for (size_t i = 0; i < answer->count; i++) step[step_of(axis, i)] |= answer->wrong[i];
+        for (size_t k = 0; k < axis.size; k++) {
+            if (!step[k]) continue;
+            if (first == axis.size) first = k;
+            last = k;
+            count++;
         }
-    return name &&
-           say_it(say,
-                  "Right where the %s dimension of %s is up to %zu, wrong from %zu on. Has a "
-                  "buffer, or a block, a fixed size?",
-                  is_first ? "first" : "last", name, best.right, best.wrong);
+        free(step);
+        if (axis.size < 3 || count == axis.size || count != last - first + 1) continue;
+        const char *name = axis_name(answer, number), *of = answer->golden->name;
+        if (count == 1)
+            return say_it(say, "In case %s nothing is wrong but %s %zu, of 0 to %zu.", of, name,
+                          first, axis.size - 1);
+        return say_it(say, "In case %s nothing is wrong but %ss %zu to %zu, of 0 to %zu.", of,
+                      number == 2 ? "number" : name, first, last, axis.size - 1);
+    }
+    return false;
 }
+
+/* ------------------------------------------------------------------ steps of an optimizer */
 
 /* The last step of a case of adamw; 0 if it does not ask for the weights, which alone the
  * corrections change. */

@@ -290,30 +290,36 @@ bool is_rounded_otherwise(const Evidence *evidence, char say[static DIAGNOSIS]) 
                        "float32 or more up to there.");
 }
 
-/* The smallest and the largest error of the failing cases, as a share of their rows' largest
- * numbers. */
+/* The smallest and the largest error of the failing cases, as a share of the largest numbers: of
+ * their rows, or of a pointwise kernel's whole output, or 1 if that is larger. */
 typedef struct {
     double least, most;
+    int alike; /* cases whose error is not far below the largest */
 } Errors;
 
 static double relative_error(const Answer *answer) {
     double most = 0;
+    size_t row = answer->row == 1 ? answer->count : answer->row;
     for (size_t i = 0; i < answer->count; i++) {
         double error = fabs((double)answer->got[i] - answer->truth[i]);
-        double unit = row_ulp(answer->row, answer->truth + i / answer->row * answer->row);
+        double unit = row_ulp(row, answer->truth + i / row * row);
+        if (answer->row == 1) unit = fmax(unit, 0x1p-24);
         if (answer->wrong[i]) most = fmax(most, error / unit / 0x1p24);
     }
     return most;
 }
 
 static Errors errors_of(const Evidence *evidence) {
-    Errors errors = {INFINITY, 0};
+    Errors errors = {.least = INFINITY};
     for (int a = 0; a < evidence->count; a++) {
         if (!fails(&evidence->answers[a]) || !is_ordinary(&evidence->answers[a])) continue;
         double error = relative_error(&evidence->answers[a]);
         errors.least = fmin(errors.least, error);
         errors.most = fmax(errors.most, error);
     }
+    for (int a = 0; a < evidence->count; a++)
+        errors.alike += fails(&evidence->answers[a]) && is_ordinary(&evidence->answers[a]) &&
+                        relative_error(&evidence->answers[a]) * 1000 > errors.most;
     return errors;
 }
 
@@ -333,15 +339,14 @@ bool is_an_approximation(const Evidence *evidence, char say[static DIAGNOSIS]) {
         return say_rounded(evidence, is_bf16_nearby, "bfloat16, 8 bits", say);
     if (is_rounded(evidence, fits_f16))
         return say_rounded(evidence, is_f16_nearby, "half precision, 11 bits", say);
-    bool everywhere =
-        2 * count_failing(evidence) > evidence->count && errors.least * 1000 > errors.most;
+    int of = evidence->kernel->pointwise ? count_failing(evidence) : evidence->count;
+    bool everywhere = errors.alike > 1 && 2 * errors.alike > of;
     if (errors.most < 1e-5 || errors.most > 0.05 || !everywhere) return false;
     size_t explained = 0;
     bool by_rows = is_linked(first_ordinary(evidence), &factor, ROWS_BEFORE_BIAS, &explained);
     return say_it(
-        say,
-        "Nearly right, to about %.0e of a row's largest number: an approximation. It may be %s",
-        errors.most,
+        say, "Nearly right, to about %.0e%s: an approximation. It may be %s", errors.most,
+        evidence->kernel->pointwise ? "" : " of a row's largest number",
         by_rows && explained >= SOME_NUMBERS
             ? "a root, as each row is off by a factor of its own: rsqrt without a Newton step?"
             : "an exp or a tanh by a table or a short polynomial, or something kept in half "
@@ -354,7 +359,8 @@ bool is_less_exact(const Evidence *evidence, char say[static DIAGNOSIS]) {
         return false;
     const char *may_be =
         evidence->kernel->pointwise
-            ? "a sum that cancels, or an exp that loses digits far out, as exp2(1.4427 x) does"
+            ? "a sum that cancels, a constant with too few digits, or an exp that loses digits far "
+              "out, as exp2(1.4427 x) does"
             : "sum in double or in several partial sums, as small numbers lose their digits that "
               "are added one by one to a large sum; and mind cancellation";
     return say_it(say, "Nearly right, and less exact than PyTorch: %s.", may_be);

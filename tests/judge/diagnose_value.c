@@ -295,34 +295,6 @@ bool comes_to_nothing(const Evidence *evidence, char say[static DIAGNOSIS]) {
 
 /* ------------------------------------------------------------------ formulas of one kernel */
 
-/* RMSNorm's sum of squares ends after the first `most` numbers of a row. */
-static bool predict_short_sum(const Answer *answer, const void *most, double predicted[]) {
-    const Tensor *x = golden_input(answer->golden, "x"),
-                 *weight = golden_input(answer->golden, "weight");
-    double eps = tensor_get(golden_input(answer->golden, "eps"), 0);
-    for (size_t start = 0; start < answer->count; start += answer->row) {
-        double squares = 0;
-        for (size_t i = 0; i < answer->row && i < *(const size_t *)most; i++)
-            squares += pow(tensor_get(x, start + i), 2);
-        double scale = 1 / sqrt(squares / (double)answer->row + eps);
-        for (size_t i = 0; i < answer->row; i++)
-            predicted[start + i] = tensor_get(x, start + i) * scale * tensor_get(weight, i);
-    }
-    return is_ordinary(answer);
-}
-
-/* A block of threads that does not go on to the rest of the row. */
-bool sums_the_first_alone(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    if (strcmp(evidence->kernel->name, "rms_norm") != 0) return false;
-    for (size_t most = 32; most <= 2048; most *= 2)
-        if (is_always(evidence, predict_short_sum, &most))
-            return say_it(say,
-                          "Your sum of squares ends after the first %zu numbers of a row. It is "
-                          "over all of them: does a block of threads go on until the row is done?",
-                          most);
-    return false;
-}
-
 /* A weight after Muon's steps, if the decay alone changed it. */
 static double decayed(const Answer *answer, size_t i) {
     const GoldenCase *golden = answer->golden;

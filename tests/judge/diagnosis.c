@@ -39,6 +39,7 @@ typedef struct {
     Diagnosis diagnosis;
     int failing,
         storing;    /* cases that fail and store any mistake; of them, those that store this one */
+    int refuting;   /* that store it and pass, and ask for an output that it explains elsewhere */
     size_t numbers; /* that it explains, 0, NaN and infinity apart: they look the same whatever
                        their cause */
 } Explanation;
@@ -50,6 +51,27 @@ static size_t count_telling(const Answer *answer) {
     return count;
 }
 
+/* A kernel with several outputs has cases of each: by `of`, or by which arrays come in. */
+static bool ask_for_the_same(const GoldenCase *one, const GoldenCase *other) {
+    const Tensor *of = golden_input(one, "of"), *other_of = golden_input(other, "of");
+    bool same = one->input_count == other->input_count &&
+                (!of || (other_of && tensor_get(of, 0) == tensor_get(other_of, 0)));
+    for (int i = 0; same && i < one->input_count; i++)
+        same = golden_input(other, one->input[i].name);
+    return same;
+}
+
+static bool is_refuted(const Evidence *evidence, const Answer *passing, const char *mistake) {
+    for (int a = 0; a < evidence->count; a++) {
+        const Answer *answer = &evidence->answers[a];
+        const Tensor *stored = output_of_mistake(answer->golden, mistake);
+        if (stored && ask_for_the_same(passing->golden, answer->golden) &&
+            is_output_of(answer, stored))
+            return true;
+    }
+    return false;
+}
+
 static Explanation explain(const Evidence *evidence, const char *mistake) {
     Explanation explanation = {.diagnosis.known_mistake = mistake};
     for (int a = 0; a < evidence->count; a++) {
@@ -58,6 +80,7 @@ static Explanation explain(const Evidence *evidence, const char *mistake) {
         explanation.failing += fails(answer) && answer->golden->known_mistake_count;
         explanation.storing += fails(answer) && stored;
         explanation.diagnosis.stored += stored != NULL;
+        explanation.refuting += stored && !fails(answer) && is_refuted(evidence, answer, mistake);
         if (!stored || !is_output_of(answer, stored)) continue;
         explanation.diagnosis.matched++;
         explanation.numbers += count_telling(answer);
@@ -68,12 +91,13 @@ static Explanation explain(const Evidence *evidence, const char *mistake) {
 static bool explains_all(const Explanation *of) { return of->diagnosis.matched == of->failing; }
 
 /* It is named if it explains all cases that fail and store it: others that store it may pass by
- * luck. Or if it explains most that store it: in others a second mistake may show. Either way its
- * numbers must be more than a coincidence, and if it has none but 0, NaN and infinity, it must
- * explain most of what fails. */
+ * luck. Or if it explains most that store it, and none of them passes: in others a second mistake
+ * may show. Either way its numbers must be more than a coincidence, and if it has none but 0, NaN
+ * and infinity, it must explain most of what fails. */
 static bool is_convincing(const Explanation *of) {
     int matched = of->diagnosis.matched;
-    bool all = matched && matched == of->storing, most = matched * 2 > of->diagnosis.stored;
+    bool all = matched && matched == of->storing,
+         most = matched * 2 > of->diagnosis.stored && (all || !of->refuting);
     bool is_likely = matched > 1 && (of->numbers || matched * 2 > of->failing);
     bool is_clear = all && most && (is_likely || explains_all(of));
     return is_clear || ((all || most) && of->numbers >= SOME_NUMBERS);
@@ -123,21 +147,18 @@ static Rule *const likely[] = {
     is_rounded_otherwise,
     adds_to_the_sum,
     steps_by_another_length,
-    sums_the_first_alone,
     is_multiplied,
     is_added_to,
     is_an_approximation,
-    fails_where_keys_came_before,
     sees_other_keys,
     is_wrong_for_special_numbers,
     overflows,
     is_wrong_in_one_place,
     is_partly_an_input,
-    fails_where_vectors_do_not_fit,
     is_multiplied_by_rows,
     is_added_to_by_rows,
     is_less_exact,
-    fails_where_it_is_long,
+    is_wrong_in_some_steps,
 };
 enum { CERTAIN = sizeof certain / sizeof *certain, LIKELY = sizeof likely / sizeof *likely };
 

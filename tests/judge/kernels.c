@@ -84,32 +84,45 @@ void index_input(Call *call, const char *name, int64_t value) {
     *(int64_t *)call_input(call, name, I64, 0, NULL) = value;
 }
 
-static int long_one, asked;
-void begin_long(int which) {
-    long_one = which;
-    asked = 0;
+static int long_one;
+static Extents drawn, chosen;
+
+void begin_long(int which) { long_one = which; }
+
+void choose_extents(const Extents *extents) {
+    chosen = *extents;
+    drawn.count = 0;
 }
-int extents_asked(void) { return asked; }
+
+Extents extents_drawn(void) { return drawn; }
+
+enum { LONG_POWER = 1 << 17, LONG_SQUARED = 1 << 11 };
 
 static size_t extent_beyond(size_t power, Random *random, Size size, int low, int high,
                             size_t medium, size_t large) {
     enum { TINY = 2 };
-    if (size == LONG) {
-        if (asked++ == long_one) return power + (size_t)random_between(random, 1, 40);
-        return (size_t)random_between(random, low, low > TINY || high < TINY ? high : TINY);
+    int which = drawn.count++;
+    size_t extent;
+    if (size == CHOSEN) extent = which < chosen.count ? chosen.size[which] : (size_t)low;
+    else if (size == LONG && which == long_one)
+        extent = power + (size_t)random_between(random, 1, 40);
+    else {
+        bool tiny = size == LONG && low <= TINY && high >= TINY;
+        size_t small = (size_t)random_between(random, low, tiny ? TINY : high);
+        extent = size == MEDIUM ? medium : size >= LARGE ? large : small;
     }
-    int small = random_between(random, low, high);
-    return size == SMALL || size == FAR || size == EMPTY ? (size_t)small
-           : size == MEDIUM                              ? medium
-                                                         : large;
+    if (which >= MOST_EXTENTS) return extent;
+    drawn.least[which] = (size_t)low;
+    drawn.is_squared[which] = power == LONG_SQUARED;
+    return drawn.size[which] = extent;
 }
 
 size_t extent(Random *random, Size size, int low, int high, size_t medium, size_t large) {
-    return extent_beyond(1 << 17, random, size, low, high, medium, large);
+    return extent_beyond(LONG_POWER, random, size, low, high, medium, large);
 }
 
 size_t extent_squared(Random *random, Size size, int low, int high, size_t medium, size_t large) {
-    return extent_beyond(1 << 11, random, size, low, high, medium, large);
+    return extent_beyond(LONG_SQUARED, random, size, low, high, medium, large);
 }
 
 /* ------------------------------------------------------------------ y = x W^T + b */

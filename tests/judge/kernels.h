@@ -14,8 +14,8 @@
 /* Random calls come small or medium, to compare kernels on, or as large as in a Llama, to time them
  * on. Far are those whose last token has thousands before it, where a kernel minds; elsewhere they
  * are small. Long are those with one dimension that is longer than any of a Llama's, and in empty
- * ones there is no row. */
-typedef enum { SMALL, MEDIUM, FAR, EMPTY, LONG, LARGE, LARGE_PREFILL } Size;
+ * ones there is no row. Chosen ones have the dimensions of choose_extents(). */
+typedef enum { SMALL, MEDIUM, FAR, EMPTY, LONG, CHOSEN, LARGE, LARGE_PREFILL } Size;
 
 /* A call that a kernel must not answer: it ends the program, as fail() does. */
 typedef struct {
@@ -77,6 +77,16 @@ size_t extent(Random *random, Size size, int low, int high, size_t medium, size_
  * many rows are as wide as at a time: in a long call it is beyond 2^11. */
 size_t extent_squared(Random *random, Size size, int low, int high, size_t medium, size_t large);
 void begin_long(int which);
-int extents_asked(void); /* how many dimensions the call has had since then */
+
+/* The dimensions of a random call, in the order in which it asks for them. */
+enum { MOST_EXTENTS = 16 };
+typedef struct {
+    int count; /* may be more than there is room for here */
+    size_t size[MOST_EXTENTS], least[MOST_EXTENTS];
+    bool is_squared[MOST_EXTENTS]; /* extent_squared() */
+} Extents;
+
+void choose_extents(const Extents *extents); /* for a call of CHOSEN size */
+Extents extents_drawn(void);                 /* since then */
 
 #endif

@@ -51,15 +51,13 @@ typedef struct {
         *wrong; /* the call whose answer is wrong, as a case; its output is NULL if there is none */
 } Attempt;
 
-/* Keeps a wrong answer as a case's verdict, for diagnose(): what the course's kernel answers is
- * expected. */
-static void keep_wrong(const Attempt *attempt, const Call *call, const OwnAnswer *ours,
-                       const Tensor *output) {
+Verdict verdict_of_random(const Kernel *kernel, const Call *call, const OwnAnswer *ours, bool exact,
+                          const Tensor *output) {
     GoldenCase *one = xmalloc(sizeof *one);
-    *one = case_of_call("random", call, ours, attempt->exact);
-    *attempt->wrong = (Verdict){.golden_case = one, .output = tensor_to_float(output)};
-    attempt->wrong->comparison =
-        compare_with_own(attempt->subject->kernel, one, attempt->wrong->output);
+    *one = case_of_call("random", call, ours, exact);
+    Verdict verdict = {.golden_case = one, .output = tensor_to_float(output)};
+    verdict.comparison = compare_with_own(kernel, one, verdict.output);
+    return verdict;
 }
 
 void random_verdict_free(Verdict *verdict) {
@@ -97,6 +95,7 @@ static bool random_call_agrees(const Attempt *attempt, const Random *before, Ran
         subject->kernel->random_call(&first, &(Random){before->state}, SMALL);
         trial.before = &first;
     }
+    choose_extents(&(Extents){0});
     subject->kernel->random_call(&call, random, attempt->size);
     trial_run(&trial);
     ours = own_answer(subject->kernel, attempt->exact, attempt->size == LONG, &call, trouble);
@@ -119,7 +118,8 @@ static bool random_call_agrees(const Attempt *attempt, const Random *before, Ran
                  call_text(inputs, shorter ? &first : &call), what);
     char where[WORDS];
     if (!agree && !trial_trouble(&trial)[0] && !is_like_ours(&ours, &trial.first, where))
-        keep_wrong(attempt, &call, &ours, &trial.first);
+        *attempt->wrong =
+            verdict_of_random(subject->kernel, &call, &ours, attempt->exact, &trial.first);
     note_leak(attempt, &trial.outcome);
     free(ours.bound);
     call_free(&call);
@@ -149,7 +149,7 @@ static bool long_calls_agree(Attempt *attempt, Random *random) {
                 "or is a long sum kept in a float32?");
             return false;
         }
-        asked = extents_asked();
+        asked = extents_drawn().count;
         if (attempt->note[0] && strstr(attempt->note, "was not looked at")) return true;
     }
     return true;

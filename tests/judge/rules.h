@@ -14,7 +14,6 @@ typedef bool Rule(const Evidence *evidence, char say[static DIAGNOSIS]);
 Rule is_another_known_output; /* everywhere */
 Rule is_partly_an_input;      /* where it is wrong */
 Rule comes_to_nothing;        /* 0, where something should be */
-Rule sums_the_first_alone;    /* RMSNorm's, of a long row */
 Rule steps_by_another_length; /* Muon's, along the right direction */
 Rule adds_to_the_sum;         /* a softmax whose rows do not sum to 1 */
 
@@ -26,10 +25,10 @@ Rule is_rounded_otherwise, is_an_approximation, is_less_exact; /* nearly right *
 /* It is wrong in certain places, cases or numbers, diagnose_position.c: */
 Rule shows_a_mark; /* of the sandbox: what was read there */
 Rule leaves_numbers_unwritten;
-Rule begins_at_a_stage;            /* of the residual stream */
-Rule is_wrong_in_one_place;        /* the last row, every head but the first, … */
-Rule fails_where_keys_came_before; /* by the sizes of the cases */
-Rule fails_where_vectors_do_not_fit, fails_where_it_is_long, fails_after_some_steps;
+Rule begins_at_a_stage;      /* of the residual stream */
+Rule is_wrong_in_one_place;  /* the last row, every head but the first, … */
+Rule is_wrong_in_some_steps; /* of one case: rows 8 to 11 */
+Rule fails_after_some_steps;
 Rule is_wrong_for_special_numbers, overflows; /* by what goes in */
 Rule keeps_the_wrong_tokens, changes_the_logits,
     misplaces_a_mask; /* where -infinity means "ruled out" */

@@ -1328,6 +1328,83 @@ LOG_SUM(log_sum_of_nothing) {
     lse[0][0] = -INFINITY;
 }
 
+/* ------------------------------------------------------------------ sizes that are wrong */
+
+LINEAR(linear_drops_one_of_three) {
+    linear(rows, in, out, y, x, weight, bias);
+    for (int r = 0; r < rows && in % 4 == 3; r++)
+        for (int o = 0; o < out; o++) y[r][o] -= x[r][in - 2] * weight[o][in - 2];
+}
+RMS_NORM(rms_last_odd_row) {
+    rms_norm(rows, dim, out, x, weight, eps);
+    for (int i = 0; i < dim && rows % 2; i++) out[rows - 1][i] *= 2;
+}
+SCORES(scores_without_both_tails) {
+    for (int t = 0; t < T; t++)
+        for (int s = 0; s < S; s++) {
+            double sum = 0;
+            for (int i = 0; i < (s < S / 4 * 4 ? D : D / 4 * 4); i++)
+                sum += (double)q[t][i] * k[s][i];
+            scores[t][s] = (float)(sum / sqrt(D));
+        }
+}
+SUM(sum_without_the_33rd) {
+    for (int t = 0; t < T; t++)
+        for (int i = 0; i < D; i++) {
+            double sum = 0;
+            for (int s = 0; s < S; s++) sum += s == 32 ? 0 : (double)weights[t][s] * v[s][i];
+            out[t][i] = (float)sum;
+        }
+}
+static void feed_forward_bias_by_C(int T, int C, int F, float out[restrict T][C],
+                                   const float x[T][C], const float w1[F][C], const float *b1,
+                                   const float w2[C][F], const float *b2, Activation *activation,
+                                   float hidden[restrict T][F]) {
+    float *bias = xmalloc((size_t)F * sizeof *bias);
+    for (int f = 0; b1 && f < F; f++) bias[f] = b1[f % C];
+    feed_forward(T, C, F, out, x, w1, b1 ? bias : NULL, w2, b2, activation, hidden);
+    free(bias);
+}
+static bool sees_up_to_1024_back(int t, int s, int T, int S) {
+    return s <= S - T + t && s > S - T + t - 1024;
+}
+FLASH(look_1024_back) { attend_to(sees_up_to_1024_back, T, S, H, KV, D, out, q, k, v); }
+ROPE(rope_in_vectors_of_8) {
+    memcpy(out, x, (size_t)T * sizeof *out);
+    for (int t = 0; t < T; t++)
+        for (int h = 0; h < H; h++)
+            for (int i = 0; i < D / 2 / 8 * 8; i++) {
+                float a = x[t][h][i], b = x[t][h][i + D / 2];
+                out[t][h][i] = a * cosine[t][i] - b * sine[t][i];
+                out[t][h][i + D / 2] = b * cosine[t][i] + a * sine[t][i];
+            }
+}
+
+GATE(swiglu_kept_within_7) {
+    for (int i = 0; i < n; i++) {
+        float g = fminf(gate[i], 7), u = fminf(fmaxf(up[i], -7), 7);
+        out[i] = g / (1 + expf(-g)) * u;
+    }
+}
+ACTIVATION(silu_without_its_last) {
+    silu(n, out, x);
+    if (n > 1) out[n - 1] = x[n - 1] + 1;
+}
+
+/* These are wrong where a number is large, or a little everywhere. The more numbers there are, the
+ * likelier it shows. */
+ACTIVATION(silu_shut_above_2) {
+    silu(n, out, x);
+    for (int i = 0; i < n; i++)
+        if (x[i] > 2) out[i] = 0;
+}
+ACTIVATION(sigmoid_by_table) {
+    for (int i = 0; i < n; i++) {
+        float to = isnan(x[i]) ? x[i] : rintf(fminf(fmaxf(x[i], -8), 8) * 256) / 256;
+        out[i] = to <= -8 ? 0 : to >= 8 ? 1 : 1 / (1 + expf(-to));
+    }
+}
+
 /* ------------------------------------------------------------------ right answers, spoilt */
 
 /* The numbers of a case's right answer, and what else a mistake may depend on. */
@@ -1399,13 +1476,13 @@ SPOIL(halves_exchanged, right[i - column + (column + width / 2) % width])
 SPOIL(finite_mask, y == -INFINITY ? -1e9f : y)
 SPOIL(not_scaled, y *sqrtf(last("q")))
 SPOIL(masked_somewhere, i % 5 == 2 ? -INFINITY : y)
+SPOIL(rows_1_and_2_scattered, rows > 3 && (row == 1 || row == 2) ? y * y + (float)i : y)
 SPOIL(divided_by_D, y / last("q"))
 SPOIL(over_a_whole_root, y *sqrtf(last("q")) * (float)(1 / (int)sqrtf(last("q"))))
 SPOIL(divided_by_S, y / last("weights"))
 SPOIL(last_row_alone, row + 1 < rows ? unwritten : y)
 SPOIL(first_head_everywhere, right[i - head * width])
 SPOIL(last_head_everywhere, right[i + (heads - 1 - head) * width])
-SPOIL(rubbish_for_65_keys, first("k") > 64 ? (float)(i % 7) : y)
 SPOIL(plus_x, y + at("x", i))
 SPOIL(first_k_kept, (float)i < at("k", 0) ? at("logits", i) : -INFINITY)
 SPOIL(far_down, y == -INFINITY ? -10000 : y)
@@ -1542,7 +1619,7 @@ static const Draft wrong[] = {
     DRAFT(flash_attention, attend_from_itself_on, "see the future alone"),
     DRAFT(flash_attention, flash_tiles_of_32_up_to_t, "as if it stood at t"),
     DRAFT(flash_attention, flash_tiles_of_64_up_to_t, "as if it stood at t"),
-    DRAFT(flash_attention, flash_tiles_of_24_up_to_t, "where keys came before the queries, T < S"),
+    DRAFT(flash_attention, flash_tiles_of_24_up_to_t, "sees keys 0 to 23, and not 0 to 315"),
     DRAFT(flash_attention, flash_grows_from_nothing, "Only NaN and infinity are out of place"),
     DRAFT(flash_attention, flash_maximum_falls, "Your maximum is the last tile's own"),
     DRAFT(flash_attention, flash_each_tile_under_its_own_maximum,
@@ -1623,7 +1700,6 @@ static const Draft wrong[] = {
     DRAFT(adamw, adamw_stands_still, "right up to step 6, and wrong by step 20; m and v are right"),
     DRAFT(muon, muon_mistyped, "step is the right one times 0.9665. Are the coefficients 3.4445"),
     DRAFT(adamw, adamw_corrects_100_steps, "right up to step 20, and wrong by step 1002"),
-    DRAFT(rms_norm, rms_of_the_first_1024, "ends after the first 1024 numbers"),
     SPOILT(rms_norm, in_bf16, "rounded to bfloat16"),
     SPOILT(rms_norm, in_half, "rounded to half precision"),
     SPOILT(rms_norm, last_column_unwritten, "Never written: the last column"),
@@ -1631,6 +1707,7 @@ static const Draft wrong[] = {
     SPOILT(rms_norm, first_row_everywhere, "Every row of your output is the right first one"),
     SPOILT(rms_norm, last_row_unwritten, "Never written: the last row"),
     DRAFT(rope_half_split, rope_a_quarter, "is x, unchanged, first at"),
+    DRAFT(rope_half_split, rope_in_vectors_of_8, "is x, unchanged, first at"),
     SPOILT(rope_half_split, second_half_unwritten, "Never written: the second half of each head"),
     SPOILT(rope_half_split, x_but_head_0, "Only your head 0 is turned"),
     SPOILT(rope_half_split, x_in_odd_heads, "Wrong: every second head: 1, 3, 5"),
@@ -1645,7 +1722,6 @@ static const Draft wrong[] = {
     DRAFT(flash_attention, look_at_the_last_100,
           "at position 315 of 316, sees keys 216 to 315, and not 0 to 315"),
     SPOILT(flash_attention, in_bf16, "rounded to bfloat16"),
-    SPOILT(flash_attention, rubbish_for_65_keys, "is up to 64"),
     DRAFT(gqa_attention_with_past, look_half_way,
           "at position 1 of 2, sees keys 0 to 0, and not 0 to 1"),
     DRAFT(softmax, softmax_from_minus_10000, "Your maximum starts at -10000"),
@@ -1672,12 +1748,14 @@ static const Draft wrong[] = {
     SPOILT(relu, nan_is_0, "turns NaN into 0"),
     SPOILT(relu, negative_unwritten, "never written"),
     SPOILT(relu, one_at_0, "Only where x is 0"),
+    DRAFT(sigmoid, sigmoid_by_table, "an approximation"),
     SPOILT(sigmoid, doubled, "times 2, everywhere"),
     SPOILT(sigmoid, less_a_half, "plus -0.5"),
     SPOILT(sigmoid, inverted, "1 / the right one"),
     SPOILT(sigmoid, right_to_six_digits, "less exact than PyTorch"),
     SPOILT(relu_derivative, one_at_0, "slope at 0 is 1"),
     SPOILT(geglu, gate_shut_below_4, "Your gate is 0 below -4"),
+    SPOILT(attention_scores, rows_1_and_2_scattered, "nothing is wrong but rows 1 to 2, of 0 to "),
     SPOILT(attention_scores, not_scaled, "not scaled"),
     SPOILT(attention_scores, over_a_whole_root,
            "In 5 of the 6 cases that fail your output is all zeros"),
@@ -1760,6 +1838,43 @@ static void mistakes_are_named(void **state) {
         missed++;
     }
     assert_int_equal(missed, 0);
+}
+
+/* ------------------------------------------------------------------ sizes that are tried */
+
+static const Draft sized[] = {
+    DRAFT(linear, linear_drops_one_of_three, "only where the last dimension of x is 4 n + 3."),
+    DRAFT(linear, linear_sums_in_half, ""),
+    DRAFT(rms_norm, rms_last_odd_row, "only where the first dimension of x is odd."),
+    DRAFT(rms_norm, rms_of_the_first_1024, "only where the last dimension of x is over 1024."),
+    DRAFT(attention_scores, scores_without_both_tails,
+          "only where the first dimension of k is no multiple of 4, and the last dimension of q is "
+          "no multiple of 4."),
+    DRAFT(weighted_sum, sum_without_the_33rd,
+          "only where the last dimension of weights is over 32."),
+    DRAFT(feed_forward, feed_forward_bias_by_C,
+          "only where the last dimension of x is smaller than the first dimension of w1."),
+    DRAFT(gqa_attention_with_past, look_1024_back,
+          "only where the first dimension of k is over 1024."),
+    DRAFT(flash_attention, flash_each_tile_under_its_own_maximum, ""),
+    DRAFT(silu, silu_shut_above_2, "numbers from -128 to 128, it is wrong only where x is over 2."),
+    DRAFT(silu, silu_without_its_last,
+          "all kinds of sizes, it is wrong only where the length of x is over 1."),
+    DRAFT(swiglu, swiglu_kept_within_7, "only where gate is over 7, or up is below -7 or over 7."),
+    DRAFT(sigmoid, sigmoid_by_table, ""),
+};
+
+static void sizes_are_tried(void **state) {
+    (void)state;
+    for (size_t d = 0; d < sizeof sized / sizeof *sized; d++) {
+        const Draft *draft = &sized[d];
+        Judgement judgement = judge(&(Subject){kernel_named(draft->kernel), NULL, draft->function});
+        bool as_said = draft->words[0] ? strstr(judgement.sizes, draft->words) != NULL
+                                       : judgement.sizes[0] == '\0';
+        if (judgement.status != WRONG || !as_said)
+            fail_msg("%s: \"%s\" is not \"%s\"", draft->kernel, draft->words, judgement.sizes);
+        judgement_free(&judgement);
+    }
 }
 
 /* A diagnosis that would mislead must not be given. */
@@ -1993,6 +2108,7 @@ static void right_kernels_pass_in_any_style(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(sizes_are_tried),
         cmocka_unit_test(infinities_of_samplers_are_no_overflow),
         cmocka_unit_test(no_false_name_is_given),
         cmocka_unit_test(numbers_are_written_as_readers_write_them),

@@ -1,6 +1,7 @@
 #include "tests/judge/diagnosis.h"
 #include "tests/judge/own_answer.h"
 #include "tests/judge/signature.h"
+#include "tests/judge/sizes.h"
 #include "common/console.h"
 #include "common/error.h"
 
@@ -185,32 +186,47 @@ static void print_numbers(const char *name, const Tensor *tensor) {
 }
 
 /* Where the mistake is not known, its author gets all that is needed to find it. */
-static void show_smallest(int count, const Verdict verdicts[]) {
-    const Verdict *smallest = verdicts; /* the cases are in the order of their size */
-    while (smallest < verdicts + count && !smallest->comparison.wrong) smallest++;
-    if (smallest == verdicts + count) return;
-    const GoldenCase *one = smallest->golden_case;
-    printf("  The smallest case that fails is \"%s\":\n", one->name);
+static void show_in_full(const Verdict *verdict) {
+    const GoldenCase *one = verdict->golden_case;
     for (int i = 0; i < one->input_count; i++) print_numbers(one->input[i].name, &one->input[i]);
     Tensor got = one->expected;
     got.dtype = F32;
-    got.data = smallest->output;
+    got.data = verdict->output;
     print_numbers("got", &got);
     print_numbers("expected", &one->expected);
 }
 
-/* "No known mistake gives these numbers. In 2 cases all are wrong, in 1 some are." */
+static bool is_short(const Verdict *verdict) {
+    enum { FEW = 64 };
+    if (!verdict->output || verdict->comparison.count > FEW) return false;
+    for (int i = 0; i < verdict->golden_case->input_count; i++)
+        if (tensor_count(&verdict->golden_case->input[i]) > FEW) return false;
+    return true;
+}
+
+static void show_smallest(int count, const Verdict verdicts[]) {
+    const Verdict *smallest = verdicts; /* the cases are in the order of their size */
+    while (smallest < verdicts + count && !smallest->comparison.wrong) smallest++;
+    if (smallest == verdicts + count) return;
+    printf("  The smallest case that fails is \"%s\":\n", smallest->golden_case->name);
+    show_in_full(smallest);
+}
+
+/* Where not even a place is known. */
 static void say_how_many(int count, const Verdict verdicts[]) {
-    int all = 0, some = 0;
+    size_t wrong = 0, numbers = 0;
     for (int i = 0; i < count; i++) {
         const Comparison *comparison = &verdicts[i].comparison;
-        if (!comparison->wrong) continue;
-        if (comparison->wrong == comparison->count) all++;
-        else some++;
+        wrong += comparison->wrong;
+        if (comparison->wrong) numbers += comparison->count;
     }
-    printf("  No known mistake gives these numbers. In %d case%s all numbers are wrong, and in %d "
-           "only some.\n",
-           all, all == 1 ? "" : "s", some);
+    if (wrong == numbers)
+        printf("  No known mistake gives these numbers. All numbers of the failing cases are "
+               "wrong.\n");
+    else
+        printf("  No known mistake gives these numbers. Of the failing cases' %zu numbers %zu are "
+               "wrong.\n",
+               numbers, wrong);
 }
 
 /* The first thing to see: what came out, and what should have. */
@@ -259,8 +275,9 @@ static int report_cases(const Kernel *kernel, const Golden *golden, const char *
     return passed;
 }
 
-int report(const Kernel *kernel, const Golden *golden, const char *source, int count,
-           const Verdict verdicts[]) {
+/* `sizes` says at which sizes alone it is wrong, if that is known. */
+static int report_with(const Kernel *kernel, const Golden *golden, const char *source, int count,
+                       const Verdict verdicts[], const char *sizes) {
     int passed = report_cases(kernel, golden, source, count, verdicts);
     if (passed == count) return passed;
     Diagnosis found = diagnose(kernel, golden, count, verdicts);
@@ -268,6 +285,7 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
     if (troubled && trial_advice(troubled->trouble))
         printf("  %s\n", trial_advice(troubled->trouble));
     if (found.advice[0]) printf("  %s\n", found.advice);
+    if (sizes[0]) printf("  %s\n", sizes);
     if (found.known_mistake)
         printf("  (Known mistake %s: your output is the same in %d of the %d cases where it "
                "shows.)\n",
@@ -275,9 +293,14 @@ int report(const Kernel *kernel, const Golden *golden, const char *source, int c
     for (int i = 0; i < count; i++)
         if (verdicts[i].later[0]) return say_later(&verdicts[i]), passed;
     if (troubled) return passed;
-    if (!found.advice[0]) say_how_many(count, verdicts);
+    if (!found.advice[0] && !sizes[0]) say_how_many(count, verdicts);
     if (!found.known_mistake) show_smallest(count, verdicts);
     return passed;
+}
+
+int report(const Kernel *kernel, const Golden *golden, const char *source, int count,
+           const Verdict verdicts[]) {
+    return report_with(kernel, golden, source, count, verdicts, "");
 }
 
 /* ------------------------------------------------------------------ a kernel as a whole */
@@ -348,7 +371,7 @@ static bool written(const Verdict *verdict) {
 /* Chooses, of several things that are wrong, the one to report first: what kept the kernel from an
  * answer, the mistake that the answers show, what it did when it was called again, what the answers
  * have in common, and if all else fails the first wrong number. */
-static void say_what_is_wrong(Judgement *judgement) {
+static void say_what_is_wrong(Judgement *judgement, const Subject *subject) {
     int count = judgement->golden.count;
     char *say = judgement->diagnosis, where[WORDS];
     const Verdict *troubled = first(in_trouble, judgement), *failing = first(fails, judgement),
@@ -368,11 +391,18 @@ static void say_what_is_wrong(Judgement *judgement) {
         first_wrong_text(where, failing);
         snprintf(say, DIAGNOSIS, "case \"%s\": %s", failing->golden_case->name, where);
     }
+    bool is_answer = !known && !deviating && !troubled && judgement->status == WRONG;
+    if (is_answer &&
+        sizes_decide(subject, NULL, count, judgement->verdicts, judgement->sizes,
+                     &judgement->random) &&
+        !found.advice[0])
+        memcpy(say, judgement->sizes, DIAGNOSIS);
 }
 
 /* What the wrong answer to a random call has in common with a mistake, beside all cases that pass.
  */
-static void advise(Judgement *judgement, const Verdict *wrong) {
+static void advise(Judgement *judgement, const Subject *subject, const Extents *failing) {
+    Verdict *wrong = &judgement->random;
     char *advice = judgement->advice;
     const char *about = trial_advice(judgement->diagnosis);
     int count = judgement->golden.count;
@@ -380,23 +410,29 @@ static void advise(Judgement *judgement, const Verdict *wrong) {
     judgement->note[0] = '\0';
     if (about) snprintf(advice, DIAGNOSIS, "%s", about);
     enum { MOST_NUMBERS = 20000 }; /* rules that compare each with each take their time */
-    if (advice[0] || !wrong->output || wrong->comparison.count > MOST_NUMBERS) return;
-    Verdict *all = xmalloc((size_t)(count + 1) * sizeof *all);
+    if (about || !wrong->output) return;
+    Verdict smallest, *all = xmalloc((size_t)(count + 1) * sizeof *all);
     memcpy(all, judgement->verdicts, (size_t)count * sizeof *all);
-    all[count] = *wrong;
-    memcpy(advice, diagnose(judgement->kernel, &judgement->golden, count + 1, all).advice,
-           DIAGNOSIS);
+    if (sizes_decide(subject, failing, count, judgement->verdicts, judgement->sizes, &smallest))
+        advice[0] = '\0';
+    all[count] = wrong->comparison.count > MOST_NUMBERS && smallest.output ? smallest : *wrong;
+    if (!advice[0] && all[count].comparison.count <= MOST_NUMBERS)
+        memcpy(advice, diagnose(judgement->kernel, &judgement->golden, count + 1, all).advice,
+               DIAGNOSIS);
     free(all);
+    if (smallest.output) {
+        random_verdict_free(wrong);
+        *wrong = smallest;
+    }
 }
 
 /* All golden cases pass. What they cannot see: other shapes, and what is refused. */
 static void look_further(Judgement *judgement, const Subject *subject) {
     char say[DIAGNOSIS];
-    Verdict wrong;
-    if (!random_shapes_agree(subject, judgement->diagnosis, judgement->note, &wrong)) {
+    if (!random_shapes_agree(subject, judgement->diagnosis, judgement->note, &judgement->random)) {
+        const Extents failing = extents_drawn();
         judgement->status = status_of(judgement->diagnosis);
-        advise(judgement, &wrong);
-        random_verdict_free(&wrong);
+        advise(judgement, subject, &failing);
         return;
     }
     judgement->random_shapes = RANDOM_CALLS;
@@ -463,7 +499,7 @@ static Judgement judge_as_it_is(const Subject *subject) {
     }
     if (!subject->function || !is_the_readers(&judgement, subject)) return judgement;
     run_cases(&judgement, subject);
-    if (judgement.passed < judgement.golden.count) say_what_is_wrong(&judgement);
+    if (judgement.passed < judgement.golden.count) say_what_is_wrong(&judgement, subject);
     else if (!is_ours(subject)) look_further(&judgement, subject);
     return judgement;
 }
@@ -505,9 +541,16 @@ void judgement_print(const Judgement *judgement, const char *source) {
         printf("  %s\n", judgement->diagnosis);
         return;
     }
-    if (report(kernel, golden, source, golden->count, judgement->verdicts) < golden->count) return;
+    if (report_with(kernel, golden, source, golden->count, judgement->verdicts, judgement->sizes) <
+        golden->count)
+        return;
     if (judgement->status != RIGHT) printf("FAIL: %s\n", judgement->diagnosis);
     if (judgement->status != RIGHT && judgement->advice[0]) printf("  %s\n", judgement->advice);
+    if (judgement->sizes[0]) printf("  %s\n", judgement->sizes);
+    if (is_short(&judgement->random)) {
+        printf("  The smallest wrong call that was found:\n");
+        show_in_full(&judgement->random);
+    }
     if (judgement->status == RIGHT && judgement->random_shapes)
         printf("PASS: %d random shapes agree with chapters/%s, and %d more of SEED=%lu\n",
                judgement->random_shapes, kernel->chapter, CALLS_OF_THE_DAY, seed_of_the_day());
@@ -517,5 +560,6 @@ void judgement_print(const Judgement *judgement, const char *source) {
 void judgement_free(Judgement *judgement) {
     for (int c = 0; c < judgement->golden.count; c++) verdict_free(&judgement->verdicts[c]);
     free(judgement->verdicts);
+    random_verdict_free(&judgement->random);
     golden_close(&judgement->golden);
 }

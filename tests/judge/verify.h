@@ -3,6 +3,7 @@
 #define VERIFY_VERIFY_H
 
 #include "common/golden.h"
+#include "tests/judge/own_answer.h"
 #include "tests/judge/trial.h"
 
 /* One case: what came out, and what check() says of it. */
@@ -55,6 +56,10 @@ enum { DIAGNOSIS = 512 };
 enum { RANDOM_CALLS = 24, CALLS_OF_THE_DAY = 8 };
 bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNOSIS],
                          char note[static DIAGNOSIS], Verdict *wrong);
+
+/* Such a call as a case's verdict, with what the course's kernel answers as the truth. */
+Verdict verdict_of_random(const Kernel *kernel, const Call *call, const OwnAnswer *ours, bool exact,
+                          const Tensor *output);
 void random_verdict_free(Verdict *verdict);
 
 /* So many random cases of a seed, random_SEED_0, random_SEED_1, …, whose answers are those of the
@@ -105,6 +110,9 @@ typedef struct {
     KernelStatus status;
     char diagnosis[DIAGNOSIS]; /* what is wrong, in one line; "" if nothing is, or nothing was
                                   written */
+    char sizes[DIAGNOSIS];     /* at which sizes alone it is wrong; "" if they do not decide */
+    Verdict random;            /* a random call whose answer is wrong; its output is NULL if there
+                                  is none */
     bool right_plainly;        /* compiled with few optimizations */
     char note[DIAGNOSIS];      /* what else is to be told of one that is right; "" if nothing is */
     char advice[DIAGNOSIS];    /* on a random shape's wrong answer; "" if there is none */

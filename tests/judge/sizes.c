@@ -1,0 +1,659 @@
+#include "tests/judge/sizes.h"
+#include "tests/judge/own_answer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A dimension that a random call asks for, as a reader finds it: in an array, or as a whole number
+ * of its own. */
+typedef struct {
+    char name[32]; /* of the input; "" if nothing shows it */
+    int axis, rank;
+    size_t unit; /* by how much it grows at a time */
+} Dimension;
+
+enum { MOST_WORK = 1 << 27, WORK_TO_FIND = 1 << 24, WORK_TO_SCAN = 1 << 23 };
+
+typedef struct {
+    const Subject *subject;
+    bool exact;             /* one answer alone is right, to the bit */
+    bool is_over;           /* a call does not come back, or all take too long */
+    double most_work, work; /* of a call that is made; of all that were made */
+    int calls;              /* so far; each has a seed of its own */
+    uint64_t kind;          /* that calls should have; 0: any */
+    int count;              /* dimensions */
+    Dimension dimension[MOST_EXTENTS];
+} Lab;
+
+/* One call, and what came of it. */
+typedef struct {
+    Extents extents;
+    size_t size[MOST_EXTENTS]; /* of the lab's dimensions */
+    uint64_t kind;
+    bool is_too_large, wrong;
+} Point;
+
+/* ------------------------------------------------------------------ calls */
+
+static void make_call(const Lab *lab, Call *call, uint64_t seed, const Extents *extents) {
+    choose_extents(extents ? extents : &(Extents){0});
+    lab->subject->kernel->random_call(call, &(Random){.state = seed}, extents ? CHOSEN : SMALL);
+}
+
+static const char output_name[] = "out";
+
+static const Tensor *place(const Call *call, const char *name) {
+    return strcmp(name, output_name) == 0 ? &call->output : input_named(call, name);
+}
+
+static size_t size_in(const Tensor *input, const Dimension *dimension) {
+    if (!input) return 0;
+    return dimension->rank ? input->shape[dimension->axis] : (size_t)tensor_get(input, 0);
+}
+
+/* About how many terms a call sums. */
+static double work_of(const Extents *extents) {
+    double work = 1, again = 1;
+    for (int k = 0; k < extents->count && k < MOST_EXTENTS; k++) {
+        work *= (double)extents->size[k];
+        if (extents->is_squared[k]) again = fmax(again, (double)extents->size[k]);
+    }
+    return work * again;
+}
+
+static double numbers_of(const Call *call) {
+    size_t count = tensor_count(&call->output);
+    for (int i = 0; i < call->input_count; i++) count += tensor_count(&call->input[i]);
+    return (double)count;
+}
+
+/* `keep`, if it is wanted, is a wrong answer as a case. */
+static bool is_wrong_answer(Lab *lab, Call *call, Verdict *keep) {
+    const Subject *subject = lab->subject;
+    char trouble[TROUBLE];
+    Run run = {.call = *call, .threads = 1, .output = call_room(call, tensor_bytes(&call->output))};
+    Outcome outcome =
+        run_job(subject->library, subject->function, subject->kernel->unpack, 1, &run);
+    lab->is_over |= status_of(outcome.trouble) == DOES_NOT_COME_BACK;
+    if (outcome.returned == 0) return true;
+    OwnAnswer ours = own_answer(subject->kernel, lab->exact, false, call, trouble);
+    if (!ours.bound) return lab->is_over = true;
+    Tensor output = call->output;
+    output.data = run.output;
+    float *got = tensor_to_float(&output);
+    double *truth = tensor_to_double(&ours.answer);
+    bool wrong = check_bounds(tensor_count(&output), got, truth, ours.bound).wrong > 0;
+    if (wrong && keep) *keep = verdict_of_random(subject->kernel, call, &ours, lab->exact, &output);
+    free(got);
+    free(truth);
+    free(ours.bound);
+    return wrong;
+}
+
+/* What a call is of besides its sizes: which inputs it has, which output it asks for. */
+static uint64_t kind_of(const Lab *lab, const Call *call) {
+    enum { MOST_CHOICES = 5 };
+    uint64_t kind = 1;
+    for (int i = 0; i < call->input_count; i++) {
+        const Tensor *input = &call->input[i];
+        bool is_choice =
+            input->rank == 0 && input->dtype == I64 && tensor_get(input, 0) <= MOST_CHOICES;
+        for (int k = 0; k < lab->count; k++)
+            is_choice &= strcmp(lab->dimension[k].name, input->name) != 0;
+        for (const char *c = input->name; *c; c++) kind = kind * 31 + (unsigned char)*c;
+        if (is_choice) kind = kind * 31 + (uint64_t)tensor_get(input, 0);
+    }
+    return kind;
+}
+
+/* A call of these sizes or, if they are NULL, of small ones as they come. */
+static Point ask(Lab *lab, const Extents *extents, Verdict *keep) {
+    enum { TRIES = 40 };
+    Call call = {0};
+    Point point = {.is_too_large = extents && work_of(extents) > lab->most_work};
+    if (point.is_too_large || lab->is_over) return point;
+    for (int t = 0; t < TRIES && (t == 0 || (lab->kind && point.kind != lab->kind)); t++) {
+        if (t > 0) call_free(&call);
+        make_call(lab, &call, (uint64_t)++lab->calls << 20, extents);
+        point.kind = kind_of(lab, &call);
+    }
+    point.extents = extents_drawn();
+    for (int k = 0; k < lab->count; k++)
+        point.size[k] = size_in(place(&call, lab->dimension[k].name), &lab->dimension[k]);
+    double work = fmax(work_of(&point.extents), numbers_of(&call));
+    lab->work += work;
+    lab->is_over |= lab->work > MOST_WORK;
+    point.is_too_large = work > lab->most_work;
+    if (!point.is_too_large) point.wrong = is_wrong_answer(lab, &call, keep);
+    call_free(&call);
+    return point;
+}
+
+/* With other numbers it may be right by luck. */
+static Point ask_often(Lab *lab, const Extents *extents) {
+    enum { TIMES = 3 };
+    Point point = {0};
+    for (int t = 0; t < TIMES && !point.wrong; t++) point = ask(lab, extents, NULL);
+    return point;
+}
+
+static Point ask_at(Lab *lab, Extents extents, int which, size_t size) {
+    extents.size[which] = size;
+    return ask_often(lab, &extents);
+}
+
+/* ------------------------------------------------------------------ what the dimensions are called
+ */
+
+/* Where an input is larger, or its number, if one extent is larger by one: that extent's bit is
+ * set. The last place of each input is for its number; and after the inputs comes the output, in
+ * place of bytes that the kernel has no dimension for. */
+typedef unsigned Changes[CALL_MAX_INPUTS + 1][TENSOR_MAX_RANK + 1];
+
+static const Tensor *place_at(const Call *call, int i) {
+    return i < call->input_count ? &call->input[i] : &call->output;
+}
+
+static void note_changes(const Call *one, const Call *next, unsigned bit, Changes changes) {
+    for (int i = 0; i <= one->input_count; i++) {
+        const Tensor *a = place_at(one, i), *b = place_at(next, i);
+        for (int axis = 0; axis < a->rank && a->dtype != U8; axis++)
+            if (a->shape[axis] != b->shape[axis]) changes[i][axis] |= bit;
+        bool counts = a->rank == 0 && a->dtype == I64;
+        if (counts && tensor_get(b, 0) == tensor_get(a, 0) + 1) changes[i][TENSOR_MAX_RANK] |= bit;
+    }
+}
+
+/* The place that fewest other extents change. */
+static Dimension dimension_of(const Call *one, const Call *next, unsigned bit, Changes changes) {
+    Dimension found = {0};
+    int fewest = MOST_EXTENTS + 1;
+    for (int i = 0; i <= one->input_count; i++)
+        for (int axis = 0; axis <= TENSOR_MAX_RANK; axis++) {
+            const Tensor *a = place_at(one, i), *b = place_at(next, i);
+            int others = __builtin_popcount(changes[i][axis]);
+            if (!(changes[i][axis] & bit) || others >= fewest) continue;
+            fewest = others;
+            found = (Dimension){.axis = axis, .rank = a->rank};
+            snprintf(found.name, sizeof found.name, "%s", a->name);
+            found.unit = size_in(b, &found) - size_in(a, &found);
+        }
+    return found;
+}
+
+static void name_dimensions(Lab *lab) {
+    enum { SEED = 7 };
+    Changes changes = {0};
+    Call one = {0}, next = {0};
+    make_call(lab, &one, SEED, NULL);
+    const Extents extents = extents_drawn();
+    lab->count = extents.count < MOST_EXTENTS ? extents.count : MOST_EXTENTS;
+    for (int pass = 0; pass < 2; pass++)
+        for (int k = 0; k < lab->count; k++) {
+            Extents larger = extents;
+            larger.size[k]++;
+            make_call(lab, &next, SEED, &larger);
+            if (pass == 0) note_changes(&one, &next, 1u << k, changes);
+            else lab->dimension[k] = dimension_of(&one, &next, 1u << k, changes);
+            call_free(&next);
+        }
+    call_free(&one);
+}
+
+/* ------------------------------------------------------------------ at which sizes it is wrong */
+
+/* Wrong from `from` to `to`, where the size divided by `step` leaves one of the remainders: a bit
+ * for each unit. It says nothing if that is all sizes. */
+typedef struct {
+    size_t from, to, step, unit, right_below;
+    bool is_about; /* right some times by luck, next to `from` */
+    uint64_t remainders;
+} Pattern;
+
+static const Pattern everywhere = {.to = SIZE_MAX, .step = 1, .unit = 1, .remainders = 1};
+static bool says_nothing(const Pattern *pattern) {
+    return pattern->from == 0 && pattern->to == SIZE_MAX && pattern->step == pattern->unit;
+}
+
+static bool is_predicted(const Pattern *pattern, size_t size) {
+    return size >= pattern->from && size <= pattern->to &&
+           pattern->remainders >> (size % pattern->step / pattern->unit) & 1;
+}
+
+enum { SCANNED = 70, MOST_STEPS = 32, AROUND = 9, MOST_SEEN = SCANNED + 3 * AROUND + 32 };
+typedef struct {
+    int count;
+    Point point[MOST_SEEN];
+} Scan;
+
+/* Sets the pattern's remainders to those that are wrong. False if one is sometimes right, or is not
+ * seen twice. Just beyond a far edge little is wrong, and may be right by luck. */
+static bool find_remainders(const Scan *scan, int which, Pattern *pattern) {
+    enum { LUCKY = 2 };
+    size_t steps = pattern->step / pattern->unit;
+    bool is_far = pattern->from > SCANNED * pattern->unit && steps == 1;
+    int wrong[MOST_STEPS] = {0}, right[MOST_STEPS] = {0};
+    pattern->remainders = 0;
+    for (int p = 0; p < scan->count; p++) {
+        size_t size = scan->point[p].size[which], class = size % pattern->step / pattern->unit;
+        bool is_inside = size >= pattern->from && size <= pattern->to;
+        if (!is_inside && scan->point[p].wrong) return false;
+        if (is_inside) (scan->point[p].wrong ? wrong : right)[class]++;
+    }
+    for (size_t class = 0; class < steps; class ++) {
+        if ((wrong[class] && right[class] > (is_far ? LUCKY : 0)) ||
+            (steps > 1 && wrong[class] + right[class] < 2))
+            return false;
+        if (wrong[class]) pattern->remainders |= (uint64_t)1 << class;
+        pattern->is_about |= wrong[class] && right[class];
+    }
+    return true;
+}
+
+/* The simplest pattern: first the one without a remainder. */
+static bool find_pattern(const Scan *scan, int which, size_t unit, Pattern *pattern) {
+    size_t from = SIZE_MAX, to = 0, below = 0;
+    for (int p = 0; p < scan->count; p++) {
+        size_t size = scan->point[p].size[which];
+        if (!scan->point[p].wrong) continue;
+        if (size < from) from = size;
+        if (size > to) to = size;
+    }
+    for (int p = 0; p < scan->count; p++) {
+        size_t size = scan->point[p].size[which];
+        if (size < from && size > below) below = size;
+    }
+    for (size_t steps = 1; steps <= MOST_STEPS; steps++)
+        for (int bounds = 0; bounds < (steps == 1 ? 4 : 2); bounds++) {
+            *pattern = (Pattern){.from = bounds & 1 ? from : 0,
+                                 .to = bounds & 2 ? to : SIZE_MAX,
+                                 .step = steps * unit,
+                                 .unit = unit,
+                                 .right_below = below};
+            if (find_remainders(scan, which, pattern)) return true;
+        }
+    return false;
+}
+
+static void look_at(Lab *lab, Scan *scan, const Extents *extents, int which, size_t size) {
+    if (scan->count == MOST_SEEN || size < extents->least[which]) return;
+    Point point = ask_at(lab, *extents, which, size);
+    if (!point.is_too_large) scan->point[scan->count++] = point;
+}
+
+/* The third size that is wrong: small, and more than an exception. */
+static size_t small_wrong_extent(const Scan *scan, int which) {
+    size_t smallest[3] = {SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    for (int p = 0; p < scan->count; p++) {
+        size_t extent = scan->point[p].extents.size[which];
+        for (int i = 0; i < 3 && scan->point[p].wrong; i++)
+            if (extent < smallest[i]) {
+                size_t next = smallest[i];
+                smallest[i] = extent;
+                extent = next;
+            }
+    }
+    return smallest[2];
+}
+
+/* Between a size that is right and one that is wrong: where it begins, and what is around that. */
+static void look_for_the_edge(Lab *lab, Scan *scan, const Extents *wrong, int which, size_t right) {
+    size_t above = wrong->size[which];
+    while (above - right > 1 && !lab->is_over) {
+        size_t middle = right + (above - right) / 2;
+        Point point = ask_at(lab, *wrong, which, middle);
+        *(point.wrong ? &above : &right) = middle;
+    }
+    for (size_t i = 0; i < AROUND && !lab->is_over; i++) {
+        look_at(lab, scan, wrong, which, above + i);
+        look_at(lab, scan, wrong, which, right - i);
+        look_at(lab, scan, wrong, which, above + (wrong->size[which] - above) * (i + 1) / AROUND);
+    }
+}
+
+/* Tries the sizes of one dimension, the others as they are in a call that is wrong. In the end this
+ * one is small. */
+static bool scan_dimension(Lab *lab, Extents *wrong, int which, Pattern *pattern) {
+    enum { ENOUGH = 34 }; /* wrong ones without a right one */
+    Scan scan = {0};
+    int wrongs = 0;
+    size_t least = wrong->least[which], end = least + SCANNED;
+    for (size_t size = least; size < end && !lab->is_over; size++) {
+        look_at(lab, &scan, wrong, which, size);
+        if (scan.count) wrongs += scan.point[scan.count - 1].wrong;
+        if (wrongs == ENOUGH && scan.count == ENOUGH) break;
+        if (scan.count == 0) return false;
+    }
+    if (!wrongs && wrong->size[which] >= end) look_for_the_edge(lab, &scan, wrong, which, end - 1);
+    size_t unit = lab->dimension[which].unit, extent = small_wrong_extent(&scan, which);
+    bool found = unit && find_pattern(&scan, which, unit, pattern);
+    if (found && pattern->is_about) extent += extent / 4;
+    if (extent < wrong->size[which]) wrong->size[which] = extent;
+    if (wrongs == scan.count) return *pattern = everywhere, true;
+    return !lab->is_over && found;
+}
+
+/* ------------------------------------------------------------------ does it hold? */
+
+/* Either a pattern for each dimension, all of which must be met; or how two of them compare. */
+typedef struct {
+    Pattern pattern[MOST_EXTENTS];
+    int left, right; /* dimensions */
+    enum { BY_PATTERN, LARGER, SMALLER, OTHER, THE_SAME } relation;
+} Hypothesis;
+
+static bool matters(const Hypothesis *of, int k) {
+    return of->relation == BY_PATTERN ? !says_nothing(&of->pattern[k])
+                                      : k == of->left || k == of->right;
+}
+
+static bool must_be_wrong(const Hypothesis *of, int count, const size_t size[]) {
+    size_t left = size[of->left], right = size[of->right];
+    switch (of->relation) {
+    case LARGER: return left > right;
+    case SMALLER: return left < right;
+    case OTHER: return left != right;
+    case THE_SAME: return left == right;
+    case BY_PATTERN:
+    }
+    for (int k = 0; k < count; k++)
+        if (!is_predicted(&of->pattern[k], size[k])) return false;
+    return true;
+}
+
+/* No call may be wrong that should not. One in eight of those that should be may be right, by luck
+ * or as it is of another kind; `lucky` counts them, if that is wanted. */
+static bool holds(const Hypothesis *of, const Lab *lab, int calls, const Point calls_made[],
+                  int *lucky) {
+    int wrong = 0, right = 0, of_the_kind = 0;
+    for (int p = 0; p < calls; p++) {
+        bool must = must_be_wrong(of, lab->count, calls_made[p].size);
+        if (calls_made[p].wrong && !must) return false;
+        bool is_right = must && !calls_made[p].wrong,
+             is_of_the_kind = calls_made[p].kind == lab->kind;
+        wrong += calls_made[p].wrong && is_of_the_kind;
+        of_the_kind += is_right && is_of_the_kind;
+        right += is_right;
+    }
+    if (lucky) *lucky = right;
+    return of_the_kind * 8 <= wrong + of_the_kind;
+}
+
+/* No golden case may fail that should not. */
+static bool golden_cases_agree(const Lab *lab, const Hypothesis *of, int count,
+                               const Verdict verdicts[]) {
+    for (int v = 0; v < count; v++) {
+        size_t size[MOST_EXTENTS];
+        bool fails = verdicts[v].comparison.wrong > 0;
+        for (int k = 0; k < lab->count; k++) {
+            const GoldenCase *golden = verdicts[v].golden_case;
+            const char *name = lab->dimension[k].name;
+            const Tensor *input =
+                strcmp(name, output_name) == 0 ? &golden->expected : golden_input(golden, name);
+            bool is_known = input && input->rank == lab->dimension[k].rank;
+            fails &= is_known || !matters(of, k);
+            size[k] = is_known ? size_in(input, &lab->dimension[k]) : 0;
+        }
+        if (fails && !must_be_wrong(of, lab->count, size)) return false;
+    }
+    return true;
+}
+
+static void keep_small(Extents *extents, int k) {
+    size_t most = extents->least[k] + 3;
+    if (extents->size[k] > most) extents->size[k] = most;
+}
+
+/* The sizes that matter are those of a wrong call, and the others vary, beside a far one a little.
+ */
+static bool holds_elsewhere(Lab *lab, const Hypothesis *of, const Extents *wrong,
+                            const Point drawn[]) {
+    enum { TRIES = 8, FAR = 100 };
+    Point made[TRIES];
+    bool is_far = false;
+    for (int k = 0; k < lab->count; k++) is_far |= matters(of, k) && wrong->size[k] > FAR;
+    for (int t = 0; t < TRIES; t++) {
+        Extents extents = drawn[t].extents;
+        for (int k = 0; k < lab->count; k++)
+            if (matters(of, k)) extents.size[k] = wrong->size[k];
+            else if (is_far) keep_small(&extents, k);
+        made[t] = ask(lab, &extents, NULL);
+    }
+    return holds(of, lab, TRIES, made, NULL);
+}
+
+enum { DRAWS = 48 };
+
+/* Of several the one with the fewest calls that are right by luck. */
+static bool find_relation(Lab *lab, Point drawn[DRAWS], Hypothesis *found) {
+    enum { SOME = 4 };
+    int wrong = 0, fewest = DRAWS, lucky;
+    Point more[DRAWS];
+    for (int p = 0; p < DRAWS; p++) wrong += drawn[p].wrong;
+    if (wrong < SOME || DRAWS - wrong < SOME) return false;
+    for (int left = 0; left < lab->count; left++)
+        for (int right = left + 1; right < lab->count; right++)
+            for (int relation = LARGER; relation <= THE_SAME; relation++) {
+                Hypothesis other = {.left = left, .right = right, .relation = relation};
+                if (!holds(&other, lab, DRAWS, drawn, &lucky) || lucky >= fewest) continue;
+                fewest = lucky;
+                *found = other;
+            }
+    for (int p = 0; p < DRAWS; p++) more[p] = ask(lab, NULL, NULL);
+    return fewest < DRAWS && DRAWS - wrong - fewest >= SOME && holds(found, lab, DRAWS, more, NULL);
+}
+
+/* ------------------------------------------------------------------ words */
+
+static char *dimension_text(char text[static 64], const Dimension *dimension) {
+    const char *which = dimension->rank == 1                     ? "length"
+                        : dimension->axis == 0                   ? "first dimension"
+                        : dimension->axis + 1 == dimension->rank ? "last dimension"
+                                                                 : "second dimension";
+    if (dimension->rank) snprintf(text, 64, "the %s of %s", which, dimension->name);
+    else snprintf(text, 64, "%s", dimension->name);
+    return text;
+}
+
+/* "no multiple of 8", "odd", "1 or 2 after division by 4" */
+static void remainder_text(char text[static 128], const Pattern *pattern) {
+    size_t steps = pattern->step / pattern->unit, length = 0;
+    uint64_t all = ((uint64_t)1 << steps) - 1, wrong = pattern->remainders;
+    if (pattern->step == 2) snprintf(text, 128, "%s", wrong == 1 ? "even" : "odd");
+    else if (wrong == 1) snprintf(text, 128, "a multiple of %zu", pattern->step);
+    else if (wrong == all - 1) snprintf(text, 128, "no multiple of %zu", pattern->step);
+    else {
+        length = (size_t)snprintf(text, 128, "%zu n", pattern->step);
+        for (size_t class = 0; class < steps && length < 100; class ++)
+            if (wrong >> class & 1)
+                length += (size_t)snprintf(text + length, 128 - length, "%s %zu",
+                                           strchr(text, '+') ? "," : " +", class * pattern->unit);
+    }
+}
+
+static void pattern_text(char text[static 192], const Pattern *pattern) {
+    char bounds[64] = "", remainder[128] = "";
+    if (pattern->step > pattern->unit) remainder_text(remainder, pattern);
+    if (pattern->from && pattern->to == pattern->from)
+        snprintf(bounds, sizeof bounds, "%zu", pattern->from);
+    else if (pattern->from && pattern->to != SIZE_MAX)
+        snprintf(bounds, sizeof bounds, "%zu to %zu", pattern->from, pattern->to);
+    else if (pattern->from)
+        snprintf(bounds, sizeof bounds, "over %s%zu", pattern->is_about ? "about " : "",
+                 pattern->right_below);
+    else if (pattern->to != SIZE_MAX) snprintf(bounds, sizeof bounds, "%zu or less", pattern->to);
+    snprintf(text, 192, "%s%s%s", bounds, *bounds && *remainder ? " and " : "", remainder);
+}
+
+static const char *hint(const Pattern *pattern) {
+    enum { SMALLEST_BLOCK = 4 };
+    if (pattern->step > pattern->unit && pattern->step > 2)
+        return " What becomes of what is left after the last full step of a loop?";
+    bool is_edge = pattern->right_below >= SMALLEST_BLOCK && pattern->to == SIZE_MAX;
+    return pattern->from && is_edge ? " Has a buffer, a block or a tile that size?" : "";
+}
+
+static void put_in_words(const Lab *lab, const Hypothesis *of, char say[static DIAGNOSIS]) {
+    static const char *const relations[] = {[LARGER] = "larger than",
+                                            [SMALLER] = "smaller than",
+                                            [OTHER] = "not",
+                                            [THE_SAME] = "equal to"};
+    char one[64], other[64], pattern[192];
+    size_t length =
+        (size_t)snprintf(say, DIAGNOSIS, "Called with all kinds of sizes, it is wrong only where ");
+    if (of->relation != BY_PATTERN) {
+        snprintf(say + length, DIAGNOSIS - length, "%s is %s %s.",
+                 dimension_text(one, &lab->dimension[of->left]), relations[of->relation],
+                 dimension_text(other, &lab->dimension[of->right]));
+        return;
+    }
+    const char *and = "", *question = "";
+    for (int k = 0; k < lab->count && length < DIAGNOSIS - 128; k++) {
+        if (!matters(of, k)) continue;
+        pattern_text(pattern, &of->pattern[k]);
+        length += (size_t)snprintf(say + length, DIAGNOSIS - length, "%s%s is %.96s", and,
+                                   dimension_text(one, &lab->dimension[k]), pattern);
+        question = hint(&of->pattern[k]);
+        and = ", and ";
+    }
+    snprintf(say + length, DIAGNOSIS - length, ".%s", question);
+}
+
+/* ------------------------------------------------------------------ numbers, in place of sizes */
+
+/* An input takes all eighths of -128 to 128, in an order in which neighbours are far apart. */
+enum { NUMBERS = 2049, APART = 1021 };
+static float number_at(int n) { return (float)(n - NUMBERS / 2) / 8; }
+
+/* Where the input is below a number, or over one, a pointwise kernel is wrong; and nowhere else. */
+static bool ends_are_wrong(Lab *lab, int input, char say[static 64]) {
+    enum { SOME = 8 };
+    Call call = {0};
+    Verdict wrong = {0};
+    bool is_wrong[NUMBERS] = {0};
+    int low = 0, high = 0, all = 0;
+    make_call(lab, &call, (uint64_t)++lab->calls << 20, &(Extents){.count = 1, .size = {NUMBERS}});
+    for (int n = 0; n < NUMBERS; n++)
+        ((float *)call.input[input].data)[n * APART % NUMBERS] = number_at(n);
+    if (is_wrong_answer(lab, &call, &wrong) && wrong.output) {
+        const GoldenCase *one = wrong.golden_case;
+        for (int n = 0; n < NUMBERS; n++) {
+            size_t at = (size_t)(n * APART % NUMBERS);
+            double truth = tensor_get(&one->expected, at), bound = golden_rounding(one, at);
+            is_wrong[n] = check_bounds(1, &wrong.output[at], &truth, &bound).wrong;
+            all += is_wrong[n];
+        }
+    }
+    while (low < NUMBERS && is_wrong[low]) low++;
+    while (high < NUMBERS && is_wrong[NUMBERS - 1 - high]) high++;
+    random_verdict_free(&wrong);
+    if (low >= SOME && high >= SOME)
+        snprintf(say, 64, "below %g or over %g", number_at(low), number_at(NUMBERS - 1 - high));
+    else if (low >= SOME) snprintf(say, 64, "below %g", number_at(low));
+    else snprintf(say, 64, "over %g", number_at(NUMBERS - 1 - high));
+    call_free(&call);
+    return all >= SOME && all == low + high && NUMBERS - all >= SOME;
+}
+
+static bool numbers_decide(Lab *lab, char say[static DIAGNOSIS]) {
+    Call call = {0};
+    char name[32], ends[64];
+    make_call(lab, &call, 1, NULL);
+    int count = call.input_count;
+    bool fits = lab->subject->kernel->pointwise && lab->count == 1 && call.output.rank == 1;
+    for (int i = 0; i < count; i++)
+        fits &= call.input[i].rank == 1 && call.input[i].dtype == F32 &&
+                call.input[i].shape[0] == call.output.shape[0];
+    call_free(&call);
+    size_t length = 0;
+    for (int i = 0; fits && i < count; i++) {
+        make_call(lab, &call, 1, NULL);
+        snprintf(name, sizeof name, "%s", call.input[i].name);
+        call_free(&call);
+        if (!ends_are_wrong(lab, i, ends)) continue;
+        length += (size_t)snprintf(say + length, DIAGNOSIS - length, "%s%s is %s",
+                                   length ? ", or "
+                                          : "Called with numbers from -128 to 128, it is "
+                                            "wrong only where ",
+                                   name, ends);
+    }
+    if (length) snprintf(say + length, DIAGNOSIS - length, ". Is something clamped, or cut off?");
+    return length > 0;
+}
+
+/* ------------------------------------------------------------------ all together */
+
+static bool is_wrong_at(Lab *lab, const Extents *extents, Extents *wrong) {
+    Point point = ask_often(lab, extents);
+    if (!point.wrong) return false;
+    lab->kind = point.kind;
+    *wrong = point.extents;
+    return true;
+}
+
+/* The sizes of a wrong call: those that are given, one that is drawn, or such that one of them is
+ * large. */
+static bool find_wrong(Lab *lab, const Extents *failing, const Point drawn[DRAWS], Extents *wrong) {
+    static const size_t large[] = {9, 17, 33, 70, 128, 1100, 4200};
+    enum { SIZES = sizeof large / sizeof *large };
+    if (failing && is_wrong_at(lab, failing, wrong)) return true;
+    for (int p = 0; p < DRAWS; p++) {
+        if (!drawn[p].wrong) continue;
+        lab->kind = drawn[p].kind;
+        *wrong = drawn[p].extents;
+        return true;
+    }
+    for (int l = 0; l < SIZES * 2; l++) /* first where it is quick */
+        for (int k = 0; k < lab->count; k++) {
+            Extents extents = drawn[0].extents;
+            for (int other = 0; other < lab->count; other++) keep_small(&extents, other);
+            extents.size[k] = large[l % SIZES];
+            if (extents.is_squared[k] == l / SIZES && is_wrong_at(lab, &extents, wrong))
+                return true;
+        }
+    return false;
+}
+
+static void shrink(Lab *lab, Extents *wrong) {
+    for (int k = 0; k < lab->count; k++)
+        if (ask_at(lab, *wrong, k, wrong->least[k]).wrong) wrong->size[k] = wrong->least[k];
+}
+
+/* The largest dimension first: then the others are tried quickly. */
+static bool scan_all(Lab *lab, Extents *wrong, Hypothesis *of) {
+    bool is_scanned[MOST_EXTENTS] = {0}, is_something = false;
+    for (int scans = 0; scans < lab->count; scans++) {
+        int next = -1;
+        for (int k = 0; k < lab->count; k++)
+            if (!is_scanned[k] && (next < 0 || wrong->size[k] > wrong->size[next])) next = k;
+        if (!scan_dimension(lab, wrong, next, &of->pattern[next])) return false;
+        is_scanned[next] = true;
+        is_something |= matters(of, next);
+    }
+    return is_something;
+}
+
+bool sizes_decide(const Subject *subject, const Extents *failing, int count,
+                  const Verdict verdicts[], char say[static DIAGNOSIS], Verdict *smallest) {
+    enum { TRIES = 4 };
+    Lab lab = {
+        .subject = subject, .exact = answers_exactly(subject->kernel), .most_work = WORK_TO_FIND};
+    Hypothesis of = {0};
+    Extents wrong;
+    Point drawn[DRAWS];
+    *smallest = (Verdict){0};
+    name_dimensions(&lab);
+    if (numbers_decide(&lab, say)) return true;
+    for (int p = 0; p < DRAWS; p++) drawn[p] = ask(&lab, NULL, NULL);
+    if (!find_wrong(&lab, failing, drawn, &wrong)) return false;
+    shrink(&lab, &wrong);
+    lab.most_work = WORK_TO_SCAN;
+    bool found = (scan_all(&lab, &wrong, &of) && holds(&of, &lab, DRAWS, drawn, NULL) &&
+                  holds_elsewhere(&lab, &of, &wrong, drawn)) ||
+                 find_relation(&lab, drawn, &of);
+    for (int t = 0; t < TRIES && !smallest->output; t++) ask(&lab, &wrong, smallest);
+    if (!found || lab.is_over || !golden_cases_agree(&lab, &of, count, verdicts)) return false;
+    put_in_words(&lab, &of, say);
+    return true;
+}
