@@ -26,8 +26,7 @@ static void agrees(const Kernel *kernel, Function function, const char *what) {
     }
 }
 
-static void ours_agree_with_themselves(void **state) {
-    (void)state;
+static void ours_agree_with_themselves(void **) {
     const Kernel *kernel;
     for (int k = 0; (kernel = kernel_at(k)); k++) {
         if (getenv("KERNEL") && strcmp(getenv("KERNEL"), kernel->name) != 0) continue;
@@ -64,8 +63,7 @@ static double rounding_of(int n, const float term[n], Random *random) {
 
 /* Sums of numbers of one sign, and of either: none is farther off than roundings may take it, and
  * the bound is not far above what is drawn. */
-static void sums_stay_within_their_rounding(void **state) {
-    (void)state;
+static void sums_stay_within_their_rounding(void **) {
     enum { LONGEST = 16384, DRAWS = 100 };
     static float term[LONGEST];
     Random random = {.state = 5};
