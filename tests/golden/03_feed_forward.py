@@ -144,6 +144,8 @@ for kernel in glu, bilinear, reglu, geglu, swiglu:
     kernel.case("wide", "Gates up to 12 and ups up to some 15.", gate=uniform(-1, 12, 33), up=normal(33, scale=6))
     kernel.case("not_finite", "An infinite up behind an open gate, and a NaN in either.",
                 gate=[1, NAN, 1, 2], up=[-INF, 1, NAN, 3])
+for kernel in glu, reglu:
+    kernel.case("far_below", "A gate of -infinity is shut: the output is 0.", gate=[-INF, 2, -INF], up=[2, 3, -4])
 for kernel in glu, swiglu:
     # Not down to -88, as in chapter 2: sigmoid times a small up would be a denormal.
     kernel.case("left_tail", "Gates from -80 to -8, as good as shut.", gate=np.linspace(-80, -8, 33), up=normal(33))

@@ -226,6 +226,10 @@ wrong_softmax("softmax_over_queries",
               lambda scores: by_hand(scores, COLUMN))
 wrong_softmax("not_normalised", "Your weights are not divided by their sum. Divide: a query's sum to 1",
               lambda scores: torch.exp(scores - highest(scores)))
+for name, beside in ("one_in_the_sum", lambda scores: 1), ("sink_of_0", lambda scores: torch.exp(-highest(scores))):
+    wrong_softmax(name, "Your sum of weights has 1 more than those of the keys, an attention sink as in gpt-oss. A Llama has none",
+                  lambda scores, beside=beside:
+                      torch.exp(scores - highest(scores)) / (total(torch.exp(scores - highest(scores))) + beside(scores)))
 wrong_softmax("epsilon_of_1e-5_added",
               "Your sum of weights has 1e-5 added. It is 1 or more, as e^(max - max) is: add nothing",
               lambda scores: torch.exp(scores - highest(scores)) / (total(torch.exp(scores - highest(scores))) + 1e-5))

@@ -163,6 +163,10 @@ wrong("softmax_over_heads", "Your weights sum to 1 over the heads. Each head's s
       softmax=lambda scores: torch.softmax(scores, HEADS).nan_to_num())
 wrong("not_normalised", "Your weights are not divided by their sum. Divide: a query's sum to 1",
       softmax=lambda scores: torch.exp(scores - highest(scores)))
+for name, beside in ("one_in_the_sum", lambda scores: 1), ("sink_of_0", lambda scores: torch.exp(-highest(scores))):
+    wrong(name, "Your sum of weights has 1 more than those of the keys, an attention sink as in gpt-oss. A Llama has none",
+          softmax=lambda scores, beside=beside: torch.exp(scores - highest(scores)) / (
+              torch.exp(scores - highest(scores)).sum(KEYS, keepdim=True) + beside(scores)))
 wrong("epsilon_of_1e-5_added", "Your sum of weights has 1e-5 added. It is 1 or more, as e^(max - max) is: add nothing",
       softmax=lambda scores: torch.exp(scores - highest(scores)) / (
           torch.exp(scores - highest(scores)).sum(KEYS, keepdim=True) + 1e-5))

@@ -225,6 +225,8 @@ top_k.case("negative", "All are negative.", logits=normal(20, shift=-9), k=4)
 top_p = Kernel("top_p", CHAPTER, source(TopPLogitsWarper),
                lambda logits, p: TopPLogitsWarper(p)(None, logits[None])[0],
                lambda logits, p: ruled_out(logits, (before(logits) < p) | (rank(logits) == 0)))
+top_p.wrong("zero_switches_off", "At p = 0 you keep all tokens. There the likeliest alone stays",
+            lambda logits, p: logits if p == 0 else ruled_out(logits, (before(logits) < p) | (rank(logits) == 0)))
 top_p.wrong("crossing_dropped",
             "Your set stops before it reaches p. The token that crosses p is kept, too",
             lambda logits, p: ruled_out(logits, (before(logits) + logits.softmax(0) < p) | (rank(logits) == 0)))

@@ -391,6 +391,8 @@ def make_quantizer(name):
 # --- Levels to numbers: 32 a block ---------------------------------------------------------------------------
 
 IQ4 = torch.tensor([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113])
+NF4 = 127 * torch.tensor([-1, -0.69619280, -0.52507305, -0.39491749, -0.28444138, -0.18477343, -0.09105004, 0,
+                          0.07958030, 0.16093020, 0.24611230, 0.33791524, 0.44070983, 0.56261700, 0.72295684, 1])
 
 
 def values32(name, read=half_of, unpack=unpacked, fifth=of_fifth, zero=None, minimum=lambda m: m, order=lambda d, m: (d, m),
@@ -513,6 +515,7 @@ def wrong_simple(kernel, name):
     if name == "iq4_nl":
         wrong("no_table", "Your levels lie one scale apart, as in q4_0. Here each is an entry of a table of 16",
               signed=lambda q: q - 8)
+        wrong("table_of_nf4", "Your table is that of NF4, times 127. IQ4_NL has one of its own", signed=lambda q: NF4[q.long()])
         wrong("table_reversed", "Your table is read from its end. Level 0 is its first entry, -127",
               levels=lambda q: -q)
         wrong("divided_by_127", "You divide the table's entries by 127. They are multiplied by d as they are",

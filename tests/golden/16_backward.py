@@ -1047,6 +1047,8 @@ for name, advice, function in [
         ("logarithm_of_zero", "Your logarithm is of softmax in float32, which is 0 for a target far below: the loss is infinite. Take max + log(sum) - logit",
          lambda x, t: -torch.log((lambda e: e / e.sum(1, keepdim=True))(exp32(x - x.amax(1, keepdim=True)))
                                  .gather(1, t.long().clamp(min=0)[:, None])[:, 0])[t >= 0].mean()),
+        ("z_loss", "Your loss has 1e-4 times the square of the logarithm of the sum beside it, a z-loss. It is the mean surprise alone",
+         lambda x, t: mean_surprise(x, t) + 1e-4 * (torch.logsumexp(x, 1)[t >= 0] ** 2).mean()),
         ("sum_for_mean", "Your loss is a sum over the rows. Divide by how many are counted", lambda x, t: surprise(x, t)[0][t >= 0].sum()),
         ("max_not_subtracted", "Your e^x overflows. Subtract the row's largest logit first, and add it to the logarithm again",
          lambda x, t: mean_surprise(x, t, largest=lambda x: torch.zeros_like(x[:, :1]))),

@@ -125,6 +125,22 @@ size_t extent_squared(Random *random, Size size, int low, int high, size_t mediu
     return extent_beyond(LONG_SQUARED, random, size, low, high, medium, large);
 }
 
+static int medium_output, outputs = 1;
+
+void begin_medium(int which) {
+    medium_output = which;
+    outputs = 1;
+}
+
+int outputs_to_ask_for(void) { return outputs; }
+
+int one_of(Random *random, Size size, int choices) {
+    outputs = choices;
+    return size == MEDIUM  ? medium_output
+           : size >= LARGE ? 0
+                           : random_between(random, 0, choices - 1);
+}
+
 /* ------------------------------------------------------------------ y = x W^T + b */
 
 static void unpack_linear(Function kernel, const Call *c) {

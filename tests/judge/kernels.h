@@ -78,6 +78,12 @@ size_t extent(Random *random, Size size, int low, int high, size_t medium, size_
 size_t extent_squared(Random *random, Size size, int low, int high, size_t medium, size_t large);
 void begin_long(int which);
 
+/* Which of a kernel's outputs is asked for: a number below `choices`, drawn; 0 in a large call; in
+ * a call of medium size the one that begin_medium() chose. */
+int one_of(Random *random, Size size, int choices);
+void begin_medium(int which);
+int outputs_to_ask_for(void); /* since then: 1 where one_of() was not called */
+
 /* The dimensions of a random call, in the order in which it asks for them. */
 enum { MOST_EXTENTS = 16 };
 typedef struct {
