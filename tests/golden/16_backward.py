@@ -916,6 +916,8 @@ def remembered(name, T, H, KV, D, scale):
     random = np.random.default_rng(list(f"flash_attention_backward {name}".encode()))
     q, k, v = (torch.from_numpy(size * random.standard_normal(shape)).float()
                for size, shape in [(scale, (T, H, D)), (scale, (T, KV, D)), (1, (T, KV, D))])
+    if name == "far_apart":  # every other key is near the one before, or no gradient would come back through the softmax
+        k[1::2] = k[:-1:2] + torch.from_numpy(random.standard_normal(k[1::2].shape) / 20)
     Q, K, V = q.double().transpose(0, 1), heads_of(k.double(), H), heads_of(v.double(), H)
     scores = (Q @ K.transpose(1, 2) / math.sqrt(D)).masked_fill(~torch.ones(T, T).tril().bool(), -math.inf)
     return dict(q=q, k=k, v=v, out=(torch.softmax(scores, -1) @ V).transpose(0, 1).float().contiguous(),

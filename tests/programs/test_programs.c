@@ -267,7 +267,7 @@ static void an_unknown_mistake_shows_a_case(void **) {
                         "}\n");
     assert_int_equal(
         run("sh '%s/compile.sh' odd.so odd.c && '%s/verify' --library odd.so", BUILD, BUILD), 1);
-    assert_said("  No known mistake gives these numbers. In ");
+    assert_said("  No known mistake gives these numbers. ");
     assert_said("  The smallest case that fails is \"by_hand\":\n    x [");
     assert_said("    got [");
     assert_said("    expected [");
