@@ -503,6 +503,7 @@ case = weighted_sum.case
 case("by_hand", "The lesson's example: the weights of three values.",
      weights=[[math.exp(s) / sum(map(math.exp, row)) for s in row] for row in MASKED], v=VALUES)
 case("small", "Six positions of width 8.", weights=mixing(6, 6), v=normal(6, 8))
+case("zeros", "Weights of 0 stand before others.", weights=[[0, 0.5, 0, 0, 0.5], [0.25, 0, 0.75, 0, 0]], v=normal(5, 6))
 case("ragged", "5 queries, 11 keys of width 7: no size is a multiple of anything.",
      weights=mixing(5, 11), v=normal(11, 7))
 case("last", "One query and 17 keys, as in decoding.", weights=mixing(1, 17), v=normal(17, 16))

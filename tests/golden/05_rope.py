@@ -392,6 +392,8 @@ rope_frequencies.case("yarn_step", "Both ends of the slide at one place.",
                       **OVER_YARN | dict(D=16, beta_fast=64.0, beta_slow=64.0, keep_fractions=1.0))
 rope_frequencies.case("yarn_attention", "The attention factor and mscale do not touch the frequencies.",
                       **OVER_YARN | dict(factor=40.0, attention_factor=0.5, mscale=1.0, mscale_all_dim=1.0))
+rope_frequencies.case("yarn_mscale_alone", "mscale counts only where mscale_all_dim is given as well.",
+                      **OVER_YARN | dict(factor=40.0, mscale=0.7))
 rope_frequencies.case("llama31", "Llama 3.1: eight times the length.", **LLAMA_3_1)
 rope_frequencies.case("llama32", "Llama 3.2 1B: D = 64, factor 32.", **LLAMA_3_1 | dict(D=64, factor=32.0))
 
@@ -466,6 +468,8 @@ wrong_angle("consecutive",
             lambda positions, inv_freq: angles(torch.arange(len(positions)), inv_freq))
 wrong_angle("from_the_first", "Your positions count on from positions[0]. Take positions[t]: they may leap",
             lambda positions, inv_freq: angles(positions[0] + torch.arange(len(positions)), inv_freq))
+wrong_angle("positions_in_bf16", "Your positions are rounded to bfloat16, which cannot count beyond 256. Keep them whole",
+            lambda positions, inv_freq: angles(positions.bfloat16(), inv_freq))
 wrong_angle("divided",
             "Your angle is position / inv_freq. Multiply: despite its name, inv_freq is a frequency",
             lambda positions, inv_freq: angles(positions, 1 / inv_freq))

@@ -516,6 +516,8 @@ merge_pair.wrong("merged_until_none", "You merge on as long as there is a pair i
 merge_pair.wrong("merges_returned", "You return how many merges there were. Return how many ids are left", merges_returned)
 merge_pair.case("by_hand", "aaab with aa merged: Aab", ids=torch.tensor([1, 1, 1, 2], dtype=torch.int32), left=1, right=1, merged=3)
 merge_pair.case("text", "a sentence, ll merged", ids=torch.tensor(TEXT, dtype=torch.int32), left=0, right=0, merged=5)
+merge_pair.case("large", "ids as in a vocabulary of 128256, more than 16 bits hold",
+                ids=torch.tensor([70000, 128000, 4464, 70000, 128000], dtype=torch.int32), left=70000, right=128000, merged=128255)
 merge_pair.case("different", "two different ones", ids=torch.tensor(TEXT, dtype=torch.int32), left=0, right=2, merged=5)
 merge_pair.case("left_again", "abbb with ab merged to a: what is merged could merge again, and does not",
                 ids=torch.tensor([0, 1, 1, 1, 2, 0, 1, 2, 0, 1, 1], dtype=torch.int32), left=0, right=1, merged=0)

@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 ROOT = next(folder for folder in pathlib.Path(__file__).resolve().parents if (folder / "common").is_dir())
-COMPILE = ["cc", "-std=c2x", "-O1", "-w", "-fopenmp", "-ffp-contract=fast", "-D_GNU_SOURCE", f'-DROOT="{ROOT}"', f'-DBUILD="{ROOT}/build"', "-I.", "-Ichapters", "-Wl,--allow-multiple-definition"]
+COMPILE = ["cc", "-std=c2x", "-O1", "-march=native", "-w", "-fopenmp", "-ffp-contract=fast", "-D_GNU_SOURCE", f'-DROOT="{ROOT}"', f'-DBUILD="{ROOT}/build"', "-I.", "-Ichapters", "-Wl,--allow-multiple-definition"]
 LIBRARIES = ["-ljansson", "-lm"]
 # What the library does not have, and a file calls, or is called by.
 BESIDE = {

@@ -68,7 +68,9 @@ static bool an_input(const Answer *answer, const void *mistake, double predicted
     if (!input) return false;
     bool fits = tensor_count(input) == answer->count;
     for (size_t i = 0; i < answer->count; i++)
-        predicted[i] = fits ? tensor_get(input, i) : answer->truth[i];
+        predicted[i] = fits               ? tensor_get(input, i)
+                       : answer->wrong[i] ? NAN
+                                          : answer->truth[i];
     return true;
 }
 
