@@ -40,6 +40,9 @@ linear = Kernel("linear", "common", "torch.nn.functional.linear",
 linear.wrong("transposed",
              "Your weight is read as [in][out]. PyTorch stores a row for each output, [out][in]",
              lambda x, weight, bias=None: x @ weight.reshape(weight.T.shape) + add(bias))
+linear.wrong("transposed_where_square",
+             "Your weight is read as [in][out] where it is square. Then, too, it has a row for each output",
+             lambda x, weight, bias=None: x @ (weight if len(weight) == x.shape[1] else weight.T) + add(bias))
 linear.wrong("inputs_in_eleven_bits",
              "Your x and weight have 11 bits: half precision, or TF32, which a GPU's tensor cores take unless they are told not to. "
              "Multiply floats",
@@ -127,6 +130,7 @@ linear.wrong_tails("sum over the inputs", lambda full, x, weight, bias=None:
 
 linear.case("by_hand", "Chapter 3's example: the sums of three hidden units.",
             x=[[1, 2]], weight=[[1, 1], [1, -1], [0, 2]])
+linear.case("square", "As many outputs as inputs.", x=normal(3, 8), weight=normal(8, 8), bias=normal(8))
 linear.case("no_bias", "A Llama has no biases: bias is NULL.",
             x=normal(3, 8), weight=normal(4, 8))
 linear.case("ragged", "7 rows of 33 inputs and 19 outputs: no size is a multiple of anything.",

@@ -167,6 +167,7 @@ linear.case("bias_alone", "The bias learns, and nothing else: dx and dweight are
             dy=normal(4, 6), x=normal(4, 7), weight=normal(6, 7), bias=normal(6))
 linear.case("ragged", "7 rows, 33 inputs, 19 outputs: no size is a multiple of anything.",
             dy=normal(7, 19), x=normal(7, 33), weight=normal(19, 33), bias=normal(19))
+linear.case("square", "As many outputs as inputs.", dy=normal(3, 6), x=normal(3, 6), weight=normal(6, 6), bias=normal(6))
 linear.case("one_row", "A single row.", dy=normal(1, 12), x=normal(1, 20), weight=normal(12, 20), bias=normal(12))
 linear.case("tiny", "A gradient as small as deep in a network, 1e-12: it counts no less.", scale=1e-12,
             dy=normal(5, 9, scale=1e-12), x=normal(5, 8), weight=normal(9, 8), bias=normal(9))

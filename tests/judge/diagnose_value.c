@@ -67,10 +67,10 @@ static bool an_input(const Answer *answer, const void *mistake, double predicted
     const Tensor *input = golden_input(answer->golden, ((const Tried *)mistake)->input);
     if (!input) return false;
     bool fits = tensor_count(input) == answer->count;
-    for (size_t i = 0; i < answer->count; i++)
-        predicted[i] = fits               ? tensor_get(input, i)
-                       : answer->wrong[i] ? NAN
-                                          : answer->truth[i];
+    for (size_t i = 0; i < answer->count; i++) {
+        double other = isnan(answer->got[i]) ? 0 : NAN; /* than what it is */
+        predicted[i] = fits ? tensor_get(input, i) : answer->wrong[i] ? other : answer->truth[i];
+    }
     return true;
 }
 

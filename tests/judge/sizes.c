@@ -620,6 +620,23 @@ static void shrink(Lab *lab, Extents *wrong) {
         if (ask_at(lab, *wrong, k, wrong->least[k]).wrong) wrong->size[k] = wrong->least[k];
 }
 
+/* Two dimensions that are wrong at one size alone, both at the same, may be wrong where they are
+ * equal. */
+static void try_equal_sizes(Lab *lab, const Extents *wrong, Hypothesis *of) {
+    int pinned[MOST_EXTENTS], count = 0;
+    for (int k = 0; k < lab->count; k++)
+        if (matters(of, k)) pinned[count++] = k;
+    if (count != 2) return;
+    int left = pinned[0], right = pinned[1];
+    const Pattern *one = &of->pattern[left], *other = &of->pattern[right];
+    if (one->from != one->to || other->from != other->to || one->from != other->from) return;
+    Extents larger = *wrong;
+    larger.size[left]++;
+    larger.size[right]++;
+    if (ask_often(lab, &larger).wrong)
+        *of = (Hypothesis){.left = left, .right = right, .relation = THE_SAME};
+}
+
 /* The largest dimension first: then the others are tried quickly. */
 static bool scan_all(Lab *lab, Extents *wrong, Hypothesis *of) {
     bool is_scanned[MOST_EXTENTS] = {0}, is_something = false;
@@ -631,6 +648,7 @@ static bool scan_all(Lab *lab, Extents *wrong, Hypothesis *of) {
         is_scanned[next] = true;
         is_something |= matters(of, next);
     }
+    try_equal_sizes(lab, wrong, of);
     return is_something;
 }
 

@@ -1335,6 +1335,10 @@ LINEAR(linear_drops_one_of_three) {
     for (int r = 0; r < rows && in % 4 == 3; r++)
         for (int o = 0; o < out; o++) y[r][o] -= x[r][in - 2] * weight[o][in - 2];
 }
+LINEAR(linear_wrong_where_square) {
+    linear(rows, in, out, y, x, weight, bias);
+    if (in == out) y[rows - 1][0] += 1;
+}
 RMS_NORM(rms_last_odd_row) {
     rms_norm(rows, dim, out, x, weight, eps);
     for (int i = 0; i < dim && rows % 2; i++) out[rows - 1][i] *= 2;
@@ -1842,6 +1846,8 @@ static void mistakes_are_named(void **) {
 static const Draft sized[] = {
     DRAFT(linear, linear_drops_one_of_three, "only where the last dimension of x is 4 n + 3."),
     DRAFT(linear, linear_sums_in_half, ""),
+    DRAFT(linear, linear_wrong_where_square,
+          "only where the last dimension of x is equal to the first dimension of weight."),
     DRAFT(rms_norm, rms_last_odd_row, "only where the first dimension of x is odd."),
     DRAFT(rms_norm, rms_of_the_first_1024, "only where the last dimension of x is over 1024."),
     DRAFT(attention_scores, scores_without_both_tails,
