@@ -54,11 +54,12 @@ void decoder_logits(const Decoder *decoder, float logits[decoder->model->config.
 
 /* delta = attention(rms_norm(x)): what the T tokens that are being read take over from each other
  * and from those before them. Their keys and values go into the cache of layer l, from row `length`
- * on. x stays as it is. */
+ * on. x stays as it is. Each projection adds the layer's bias where that is not NULL. */
 void attention_block(Decoder *decoder, int l, int T, int C, float delta[restrict T][C],
                      const float x[T][C]);
 
-/* delta = feed_forward(rms_norm(x)): what each token makes of itself in layer l. */
+/* delta = feed_forward(rms_norm(x)): what each token makes of itself in layer l. The projections add
+ * their biases here, too. */
 void feed_forward_block(Decoder *decoder, int l, int T, int C, float delta[restrict T][C],
                         const float x[T][C]);
 

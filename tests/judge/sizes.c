@@ -355,7 +355,7 @@ static bool must_be_wrong(const Hypothesis *of, int count, const size_t size[]) 
     case SMALLER: return left < right;
     case OTHER: return left != right;
     case THE_SAME: return left == right;
-    case BY_PATTERN:
+    case BY_PATTERN: break;
     }
     for (int k = 0; k < count; k++)
         if (!is_predicted(&of->pattern[k], size[k])) return false;

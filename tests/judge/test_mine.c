@@ -460,7 +460,7 @@ static void wrong_kernels_are_named_and_used(void **) {
                  "for (int i = 0; i < n; i++) out[i] = up[i] / (1 + expf(-up[i])) * gate[i];");
     assert_int_equal(run("norm.c rope.c gate.c"), 1);
     assert_said("norm.c   rms_norm          wrong ");
-    assert_said("rope.c   rope_half_split   wrong          0 of 11   rotates queries and keys\n");
+    assert_said("rope.c   rope_half_split   wrong          0 of 14   rotates queries and keys\n");
     assert_said("gate.c   swiglu            wrong ");
     assert_said("norm.c, rms_norm: Your epsilon is outside the root");
     assert_said("rope.c, rope_half_split: Your pairs are rotated in the opposite direction.");
@@ -490,7 +490,7 @@ static void the_decoder_is_the_readers(void **) {
     write_decoder("whole.c", "#include", "#include");
     assert_runs("whole.c");
     assert_said("decoder_forward      right           4 of 4   the whole forward pass\n");
-    assert_said("attention_block      right           7 of 7   the attention block, where your "
+    assert_said("attention_block      right         11 of 11   the attention block, where your "
                 "decoder_forward calls it\n");
     assert_said("decoder_logits       right           3 of 3   the logits\n");
     assert_said("Answer: Anna has the red ball.\n");
@@ -532,6 +532,9 @@ static void the_readers_blocks_call_the_readers_kernels(void **) {
     int right, ours;
     FILE *file = fopen(AT("%s/block.c", folder), "w");
     fputs("#include \"09_decoder/decoder.h\"\n"
+          "static void add(int T, int n, float y[T][n], const float *bias) {\n"
+          "    for (int t = 0; bias && t < T; t++)\n"
+          "        for (int i = 0; i < n; i++) y[t][i] += bias[i];\n}\n"
           "void feed_forward_block(Decoder *d, int l, int T, int C, float delta[restrict T][C], "
           "const float x[T][C]) {\n"
           "    const Layer *layer = &d->model->layers[l];\n"
@@ -541,14 +544,17 @@ static void the_readers_blocks_call_the_readers_kernels(void **) {
           "    kernels->rms_norm(T, C, normed, x, layer->post_attention_layernorm, "
           "(float)d->model->config.rms_norm_eps);\n"
           "    kernels->linear_tensor(T, C, F, gate, normed, &layer->gate_proj);\n"
+          "    add(T, F, gate, layer->gate_bias);\n"
           "    kernels->linear_tensor(T, C, F, up, normed, &layer->up_proj);\n"
+          "    add(T, F, up, layer->up_bias);\n"
           "    for (int t = 0; t < T; t++) kernels->swiglu(F, gate[t], gate[t], up[t]);\n"
-          "    kernels->linear_tensor(T, F, C, delta, gate, &layer->down_proj);\n}\n",
+          "    kernels->linear_tensor(T, F, C, delta, gate, &layer->down_proj);\n"
+          "    add(T, C, delta, layer->down_bias);\n}\n",
           file);
     fclose(file);
     write_kernel("gate.c", gate_head, "for (int i = 0; i < n; i++) out[i] = 0 * gate[i] * up[i];");
     assert_int_equal(run("block.c gate.c"), 1);
-    assert_said("feed_forward_block   right           5 of 5   the feed-forward block\n");
+    assert_said("feed_forward_block   right           7 of 7   the feed-forward block\n");
     assert_said("computes SwiGLU, where your feed_forward_block calls d->kernels->swiglu\n");
     assert_null(strstr(said, "Answer: Anna has the red ball."));
     read_share(&right, &ours);
@@ -646,7 +652,7 @@ static void chapters_13_to_17_are_used(void **) {
                  "for (size_t i = 0; i < n; i++) weight[i] += rate * gradient[i] + 0 * "
                  "(m[i] + v[i] + (float)step + beta1 + beta2 + eps + decay);");
     assert_int_equal(run("blocks.c uphill.c"), 1);
-    assert_said("5 of 5   every projection, with weights in Q4_0\n");
+    assert_said("6 of 6   every projection, with weights in Q4_0\n");
     assert_said("uphill.c, adamw: ");
     read_share(&right, &ours);
     assert_int_equal(right, ours);
