@@ -416,10 +416,11 @@ def conclude(judging, tried, not_claimed, dtype, seed, source, quiet):
         advice = (f"The formula is right, but digits are lost on the way: keep sums and everything between the inputs and the output in "
                   f"float32, and round to {dtype} once, at the end.")
         text = "\n".join([*text.splitlines()[: len(cases) + 3], f"  {advice}"])
-    if not passes and not advice:
+    if not passes and (not advice or advice.startswith("In case ")):  # which only says where
         _, case, _ = smallest_failing(judging, tried, cases)
-        advice = misplaced(judging.returned.get(case), judging.expected(case)) or (digits_left(results) if dtype == "float32" else "")
-        text += f"\n  {advice}" if advice else ""
+        found = misplaced(judging.returned.get(case), judging.expected(case)) or (digits_left(results) if dtype == "float32" else "")
+        advice = found or advice
+        text += f"\n  {found}" if found else ""
     if not_claimed:
         text += f"\n  Not claimed, and not judged: {', '.join(not_claimed)}."
     text += f"\n  (Random cases of seed {seed}.)" if seed is not None else ""
