@@ -21,7 +21,7 @@ typedef struct {
 } Check;
 #define CHECK(function) {#function, function}
 
-/* What ⟨…⟩ stands for, in place. */
+/* Replaces each ⟨…⟩ of a field by the bytes that it stands for. */
 static inline const char *decode_bytes(char *field) {
     char *to = field;
     for (const char *from = field; *from;) {

@@ -58,8 +58,8 @@ void decoder_logits(const Decoder *decoder, float logits[decoder->model->config.
 void attention_block(Decoder *decoder, int l, int T, int C, float delta[restrict T][C],
                      const float x[T][C]);
 
-/* delta = feed_forward(rms_norm(x)): what each token makes of itself in layer l. The projections add
- * their biases here, too. */
+/* delta = feed_forward(rms_norm(x)): what each token makes of itself in layer l. Here, too, each
+ * projection adds its bias. */
 void feed_forward_block(Decoder *decoder, int l, int T, int C, float delta[restrict T][C],
                         const float x[T][C]);
 

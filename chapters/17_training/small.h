@@ -28,7 +28,8 @@ typedef struct {
 
 Hyperparameters llama_settings(int steps); /* Llama 2's, and a rate that suits this size */
 
-/* What follows the gradients in a step, as a table, as TrainingKernels are. */
+/* A table of the kernels that a step calls after the gradients, as TrainingKernels is one of those
+ * before. */
 typedef struct {
     __typeof__(adamw) *adamw;
     __typeof__(clip_gradient) *clip_gradient;

@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 ROOT = next(folder for folder in pathlib.Path(__file__).resolve().parents if (folder / "common").is_dir())
-COMPILE = ["cc", "-std=c2x", "-O1", "-march=native", "-w", "-fopenmp", "-ffp-contract=fast", "-D_GNU_SOURCE", f'-DROOT="{ROOT}"', f'-DBUILD="{ROOT}/build"', "-I.", "-Ichapters", "-Wl,--allow-multiple-definition"]
+COMPILE = ["cc", "-std=c2x", "-O1", "-w", "-fopenmp", "-ffp-contract=fast", "-D_GNU_SOURCE", f'-DROOT="{ROOT}"', f'-DBUILD="{ROOT}/build"', "-I.", "-Ichapters", "-Wl,--allow-multiple-definition"]
 LIBRARIES = ["-ljansson", "-lm"]
 # What the library does not have, and a file calls, or is called by.
 BESIDE = {
@@ -366,8 +366,9 @@ def main():
     files = options.files
     known = [line.split()[0] for line in run(f"{options.build}/verify", "--list").stdout.splitlines() if line.strip()]
     COMPILE.extend(f"-Dfast_{name}={name}" for name in known)  # a fast body is judged under the reference's name
+    # How wide a vector is must be the same in the library, so its -march=native and the like are taken from there.
+    COMPILE.extend(re.findall(r"(?<= )-m\S+", pathlib.Path(options.build, "flags").read_text()))
     if not files:  # linear, and every chapter's file that defines a kernel that verify knows
-        known = [line.split()[0] for line in run(f"{options.build}/verify", "--list").stdout.splitlines() if line.strip()]
         kernel = re.compile(rf"^\w[\w *]*\b(?:fast_)?({'|'.join(known)})\(", re.M)
         files = [pathlib.Path("common/linear.c")]
         files += sorted(p.relative_to(ROOT) for p in ROOT.glob("chapters/*/*.c")

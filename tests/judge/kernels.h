@@ -46,8 +46,8 @@ typedef struct {
 const Kernel *kernel_at(int index);
 const Kernel *kernel_named(const char *name); /* NULL if there is none */
 
-/* What an input is that is no parameter of the kernel, for who computes elsewhere; NULL for one
- * that is. */
+/* A case may have an input that is no parameter of the kernel: this says in words what it is. NULL
+ * for a parameter. */
 const char *words_on_input(const char *kernel, const char *input);
 
 /* For a chapter's file: its array ends with an empty entry. */

@@ -91,7 +91,7 @@ static bool is_wrong_answer(Lab *lab, Call *call, Verdict *keep) {
     return wrong;
 }
 
-/* What a call is of besides its sizes: which inputs it has, which output it asks for. */
+/* Calls of one kind have the same inputs and ask for the same output; their sizes may differ. */
 static uint64_t kind_of(const Lab *lab, const Call *call) {
     enum { MOST_CHOICES = 5 };
     uint64_t kind = 1;

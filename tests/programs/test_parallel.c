@@ -24,6 +24,9 @@ int main(void) {
 
 #else
 
+/* The Makefile asks which mpirun knows -q. */
+static bool is_open_mpi_4(void) { return strncmp(MPIRUN, "mpirun -q ", 10) == 0; }
+
 /* Open MPI 5 cannot be told to be quiet about a rank that fails: what it says between two lines of
  * dashes is left out. */
 static void forget_what_mpirun_said(void) {
@@ -308,7 +311,7 @@ static void make_an_endless_model(void) {
  * shell's words name. All must be gone soon. Of Open MPI 4, which knows -q, the user reads what our
  * ranks say; Open MPI 5 may no longer listen to them, and speaks itself. */
 static void assert_ends_soon(const char *whom, const char *words, const char *its_own) {
-    bool quiet = strncmp(MPIRUN, "mpirun -q ", 10) == 0;
+    bool quiet = is_open_mpi_4();
     make_an_endless_model();
     run("rm -f story pid.*; " MPIRUN
         " -n 3 sh -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec \"$0\" \"$@\"' " OURS
@@ -337,9 +340,9 @@ static void control_c_ends_them_all(void **) {
 
 int main(void) {
     setenv("OMP_NUM_THREADS", "1", 1);
-    /* The libevent of Open MPI 4, which knows -q, may otherwise warn of a file that it has closed
-     * itself, as it ends. Open MPI 5 has epoll alone. */
-    if (strncmp(MPIRUN, "mpirun -q ", 10) == 0) setenv("EVENT_NOEPOLL", "1", 1);
+    /* The libevent of Open MPI 4 may otherwise warn of a file that it has closed itself, as it
+     * ends. Open MPI 5 has epoll alone. */
+    if (is_open_mpi_4()) setenv("EVENT_NOEPOLL", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
     const struct CMUnitTest tests[] = {
