@@ -18,15 +18,16 @@ void reglu(int n, float out[n], const float gate[n], const float up[n]);    /* r
 void geglu(int n, float out[n], const float gate[n], const float up[n]);    /* gelu(gate) up */
 
 /* out = activation(x w1^T + b1) w2^T + b2. b1 and b2 may be NULL: T5 and Llama have no biases.
- * hidden is scratch: this kernel leaves activation(x w1^T + b1) there. Source: Vaswani et al. 2017,
- * eq. 2. */
+ * hidden is scratch. The chapter's kernel leaves activation(x w1^T + b1) there, which its program
+ * prints; another kernel may leave anything. Source: Vaswani et al. 2017, eq. 2. */
 void feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
                   const float w1[F][C], const float *b1, const float w2[C][F], const float *b2,
                   Activation *activation, float hidden[restrict T][F]);
 
-/* out = unit(x w_gate^T, x w_up^T) w_down^T. gate and up are scratch: this kernel leaves the hidden
- * layer, unit(gate, up), in gate. With swiglu: LlamaMLP of transformers (gate_proj, up_proj,
- * down_proj), Meta's w1, w3, w2. Source: Shazeer 2020, eq. 6. */
+/* out = unit(x w_gate^T, x w_up^T) w_down^T. gate and up are scratch. The chapter's kernel leaves
+ * the hidden layer, unit(gate, up), in gate; another kernel may leave anything. With swiglu:
+ * LlamaMLP of transformers (gate_proj, up_proj, down_proj), Meta's w1, w3, w2. Source: Shazeer
+ * 2020, eq. 6. */
 void gated_feed_forward(int T, int C, int F, float out[restrict T][C], const float x[T][C],
                         const float w_gate[F][C], const float w_up[F][C], const float w_down[C][F],
                         GatedUnit *unit, float gate[restrict T][F], float up[restrict T][F]);

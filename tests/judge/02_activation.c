@@ -18,7 +18,7 @@ static void random_activation(Call *call, Random *random, Size size) {
 
 static void random_swish(Call *call, Random *random, Size size) {
     random_activation(call, random, size);
-    scalar_input(call, "beta", 4 * (float)random_uniform(random));
+    scalar_or_special(call, random, size, "beta", 4 * random_uniform(random), SPECIAL(0, 1, -1.5));
 }
 
 #define ACTIVATION(function)                                                                       \

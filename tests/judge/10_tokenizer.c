@@ -100,7 +100,7 @@ static void random_merge_pair(Call *call, Random *random, Size size) {
 }
 
 /* Four letters, and pieces of two earlier pieces each, in any order of ranks; some ranks are equal.
- * A fifth letter, which the text may have, is no piece. */
+ * A fifth letter, which the text may have, is no piece by itself, and may be one with another. */
 static void random_bpe_merge(Call *call, Random *random, Size size) {
     enum { LETTERS = 4, LONGEST = 8 };
     int V = random_between(random, LETTERS, 40), total = 0;
@@ -116,6 +116,10 @@ static void random_bpe_merge(Call *call, Random *random, Size size) {
         if (fits) {
             memcpy(piece[p], piece[left], (size_t)lengths[left]);
             memcpy(piece[p] + lengths[left], piece[right], (size_t)lengths[right]);
+        } else if (p >= LETTERS && random_between(random, 0, 1)) {
+            lengths[p] = 2;
+            piece[p][0] = (char)('a' + random_between(random, 0, LETTERS));
+            piece[p][1] = 'a' + LETTERS;
         } else piece[p][0] = (char)('a' + p % LETTERS);
         ranks[p] = (float)random_between(random, 0, V);
         total += lengths[p];

@@ -41,9 +41,8 @@ static int more_logits(Call *call, Random *random, size_t V) {
  */
 static void random_temperature(Call *call, Random *random, Size size) {
     random_logits(call, random, size);
-    scalar_input(
-        call, "T",
-        (float)(MIN_TEMPERATURE * pow(MAX_TEMPERATURE / MIN_TEMPERATURE, random_uniform(random))));
+    double usual = MIN_TEMPERATURE * pow(MAX_TEMPERATURE / MIN_TEMPERATURE, random_uniform(random));
+    scalar_or_special(call, random, size, "T", usual, SPECIAL(1));
 }
 
 static void random_top_k(Call *call, Random *random, Size size) {
@@ -92,7 +91,8 @@ static void random_penalty(Call *call, Random *random, Size size) {
                           : 20,
         *ids = call_input(call, "ids", I32, 1, SHAPE((size_t)n));
     for (int i = 0; i < n; i++) ids[i] = random_between(random, 0, V - 1);
-    scalar_input(call, "penalty", 1.05f + (float)random_uniform(random));
+    scalar_or_special(call, random, size, "penalty", 1.05 + random_uniform(random),
+                      SPECIAL(1, 0.8));
 }
 
 const Kernel generation_kernels[] = {

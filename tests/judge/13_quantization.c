@@ -51,6 +51,10 @@ static void random_blocks(Call *call, Random *random, const char *name, const Qu
         for (int h = 0; h < 2; h++)
             if (halves[h] >= 0)
                 block[halves[h] + 1] = (uint8_t)((block[halves[h] + 1] & 0x83) | 0x20);
+        /* Of equal weights the scale is 0, and of such as begin at 0 the minimum is. */
+        for (int h = 0; h < 2 && random_between(random, 0, 3) == 0; h++)
+            if (halves[h] >= 0 && random_between(random, 0, 1))
+                block[halves[h]] = block[halves[h] + 1] = 0;
     }
 }
 

@@ -125,17 +125,17 @@ static void random_rows_backward(Call *call, Random *random, Size size, int choi
 
 static void random_rms_norm_backward(Call *call, Random *random, Size size) {
     random_rows_backward(call, random, size, 2);
-    scalar_input(call, "eps", 1e-5f);
+    scalar_or_special(call, random, size, "eps", 1e-5, SPECIAL(1e-6, 1e-3, 0.5));
 }
 
 static void random_layer_norm_backward(Call *call, Random *random, Size size) {
     random_rows_backward(call, random, size, 3);
-    scalar_input(call, "eps", 1e-5f);
+    scalar_or_special(call, random, size, "eps", 1e-5, SPECIAL(1e-6, 1e-3, 0.5));
 }
 
 static void random_dyt_backward(Call *call, Random *random, Size size) {
     random_rows_backward(call, random, size, 4);
-    scalar_input(call, "alpha", (float)random_uniform(random));
+    scalar_or_special(call, random, size, "alpha", random_uniform(random), SPECIAL(0, 1, -0.7));
 }
 
 /* ------------------------------------------------------------------ activations and gates */
@@ -358,7 +358,7 @@ static void random_cross_entropy(Call *call, Random *random, Size size) {
 static void random_cross_entropy_backward(Call *call, Random *random, Size size) {
     size_t rows, V;
     random_targets(call, random, size, &rows, &V);
-    scalar_input(call, "dloss", (float)random_uniform(random));
+    scalar_or_special(call, random, size, "dloss", random_uniform(random), SPECIAL(0, 1, -2));
     random_gradient(call, random, "dlogits", 2, SHAPE(rows, V));
 }
 

@@ -46,11 +46,11 @@ static void random_adamw(Call *call, Random *random, Size size) {
     }
     for (size_t i = 0; i < steps * n; i++) gradient[i] *= scale;
     index_input(call, "step", random_between(random, 1, 100));
-    scalar_input(call, "rate", 0.01f);
-    scalar_input(call, "beta1", 0.9f);
-    scalar_input(call, "beta2", 0.95f);
-    scalar_input(call, "eps", 1e-5f);
-    scalar_input(call, "decay", 0.1f);
+    scalar_or_special(call, random, size, "rate", 0.01, SPECIAL(0, 1));
+    scalar_or_special(call, random, size, "beta1", 0.9, SPECIAL(0, 0.5));
+    scalar_or_special(call, random, size, "beta2", 0.95, SPECIAL(0.5, 0.999));
+    scalar_or_special(call, random, size, "eps", 1e-5, SPECIAL(1e-8, 1e-3));
+    scalar_or_special(call, random, size, "decay", 0.1, SPECIAL(0, 1));
     index_input(call, "of", size == LARGE ? 0 : random_between(random, 0, 2));
     call_output(call, F32, 1, SHAPE(n));
 }
@@ -77,9 +77,9 @@ static void random_muon(Call *call, Random *random, Size size) {
     random_input(call, random, "weight", 2, SHAPE(rows, columns));
     random_input(call, random, "m", 2, SHAPE(rows, columns));
     random_input(call, random, "gradient", 3, SHAPE(steps, rows, columns));
-    scalar_input(call, "rate", 0.02f);
-    scalar_input(call, "beta", 0.95f);
-    scalar_input(call, "decay", 0.1f);
+    scalar_or_special(call, random, size, "rate", 0.02, SPECIAL(0, 1));
+    scalar_or_special(call, random, size, "beta", 0.95, SPECIAL(0, 0.5));
+    scalar_or_special(call, random, size, "decay", 0.1, SPECIAL(0, 1));
     index_input(call, "of", size == LARGE ? 0 : random_between(random, 0, 1));
     call_output(call, F32, 2, SHAPE(rows, columns));
 }
@@ -143,7 +143,7 @@ static void random_learning_rate(Call *call, Random *random, Size size) {
     index_input(call, "warmup", warmup);
     index_input(call, "steps", steps);
     scalar_input(call, "peak", (float)(1 + random_uniform(random)));
-    scalar_input(call, "lowest", (float)random_uniform(random));
+    scalar_or_special(call, random, size, "lowest", random_uniform(random), SPECIAL(0, 1));
     call_output(call, F32, 1, SHAPE(count));
 }
 

@@ -1,6 +1,7 @@
 #include "tests/judge/kernels.h"
 #include "common/linear.h"
 
+#include <math.h>
 #include <string.h>
 
 const Kernel *kernel_at(int index) {
@@ -70,14 +71,59 @@ static void fill_long(Random *random, size_t count, float out[count]) {
         memcpy(out + done, out, (count - done < done ? count - done : done) * sizeof *out);
 }
 
+const Numbers usual_numbers = {0};
+static Numbers numbers;
+
+void choose_numbers(const Numbers *chosen_numbers) { numbers = *chosen_numbers; }
+
+const char *kind_text(NumberKind kind) {
+    static const char *const texts[KINDS] = {[POSITIVE] = "all positive",
+                                             [NEGATIVE] = "all negative",
+                                             [SOME_ZERO] = "0 in every third place",
+                                             [ALL_ZERO] = "all 0",
+                                             [SECOND_HALF_ZERO] = "0 in its second half",
+                                             [EQUAL] = "all equal",
+                                             [HALVES] = "multiples of 1/2",
+                                             [LARGE_NUMBERS] = "10 times as large as usual",
+                                             [TINY_NUMBERS] = "10000 times as small as usual",
+                                             [OUTLIER] = "usual but for one number near 100"};
+    return texts[kind];
+}
+
+static float of_kind(NumberKind kind, size_t count, size_t i, const float normal[count]) {
+    switch (kind) {
+    case POSITIVE: return fabsf(normal[i]);
+    case NEGATIVE: return -fabsf(normal[i]);
+    case SOME_ZERO: return i % 3 == 1 ? 0 : normal[i];
+    case ALL_ZERO: return 0;
+    case SECOND_HALF_ZERO: return i >= count / 2 ? 0 : normal[i];
+    case EQUAL: return normal[0];
+    case HALVES: return roundf(2 * normal[i]) / 2;
+    case LARGE_NUMBERS: return 10 * normal[i];
+    case TINY_NUMBERS: return 1e-4f * normal[i];
+    case OUTLIER: return i == count * 5 / 7 ? 100 + normal[i] : normal[i];
+    default: return normal[i];
+    }
+}
+
 void random_input(Call *call, Random *random, const char *name, int rank, const size_t shape[]) {
+    NumberKind kind = numbers.kind[call->input_count];
     size_t count = 1;
     for (int axis = 0; axis < rank; axis++) count *= shape[axis];
-    fill_long(random, count, call_input(call, name, F32, rank, shape));
+    float *input = call_input(call, name, F32, rank, shape);
+    fill_long(random, count, input);
+    for (size_t i = 0; kind != USUAL && i < count; i++) input[i] = of_kind(kind, count, i, input);
 }
 
 void scalar_input(Call *call, const char *name, float value) {
     *(float *)call_input(call, name, F32, 0, NULL) = value;
+}
+
+void scalar_or_special(Call *call, Random *random, Size size, const char *name, double usual,
+                       int count, const double special[]) {
+    bool is_special = size == SMALL && random_between(random, 0, 3) == 0;
+    scalar_input(call, name,
+                 (float)(is_special ? special[random_between(random, 0, count - 1)] : usual));
 }
 
 void index_input(Call *call, const char *name, int64_t value) {

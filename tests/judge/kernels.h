@@ -64,10 +64,41 @@ extern const Kernel common_kernels[], normalization_kernels[], activation_kernel
 #define SHAPE(...)                                                                                 \
     (const size_t[]) { __VA_ARGS__ }
 
-void random_input(Call *call, Random *random, const char *name, int rank,
-                  const size_t shape[]); /* normal, F32 */
+/* An F32 input of normal numbers, or of those that choose_numbers() says. */
+void random_input(Call *call, Random *random, const char *name, int rank, const size_t shape[]);
 void scalar_input(Call *call, const char *name, float value);
 void index_input(Call *call, const char *name, int64_t value);
+
+/* A scalar that is usual or, in one of four small calls, a special value such as 0 or 1: SPECIAL().
+ */
+void scalar_or_special(Call *call, Random *random, Size size, const char *name, double usual,
+                       int count, const double special[]);
+#define SPECIAL(...)                                                                               \
+    (int)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), (const double[]) { __VA_ARGS__ }
+
+/* What a call's numbers are like, by the place of the input among its inputs. Mistakes that normal
+ * numbers hide show with others: a sum that skips zeros, a maximum that begins at 0. */
+typedef enum {
+    USUAL,
+    POSITIVE,
+    NEGATIVE,
+    SOME_ZERO,
+    ALL_ZERO,
+    SECOND_HALF_ZERO,
+    EQUAL,
+    HALVES,
+    LARGE_NUMBERS,
+    TINY_NUMBERS,
+    OUTLIER,
+    KINDS
+} NumberKind;
+typedef struct {
+    NumberKind kind[CALL_MAX_INPUTS];
+} Numbers;
+
+extern const Numbers usual_numbers;
+void choose_numbers(const Numbers *numbers); /* for the calls from now on */
+const char *kind_text(NumberKind kind);      /* of an input: "all negative" */
 
 /* One dimension of a random call: low .. high where it is small, otherwise as given. In a long call
  * the one that begin_long() chose, by its number from 0, is beyond 2^17; the others are at most 2.

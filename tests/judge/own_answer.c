@@ -9,8 +9,9 @@
  * with the chapter's own kernel: every input is changed by 2^-16 of itself, which is 256 times what
  * one rounding does, up or down at random, and once all up. What an answer moves by is, over 256,
  * what one rounding of the inputs does to it, and so of the same order as what one rounding of
- * every product does. The numbers of a row are as many draws; where a row is narrow, more are
- * needed, or a few of many rows would seem not to move at all.
+ * every product does. The numbers of a row are as many draws, unless the row is narrow or one
+ * weight decides it, as in attention that hesitates between two keys. So more are made where that
+ * is quick, or a few of many rows would seem not to move at all.
  *
  * A sum of n terms rounds its total n times, and not only its terms once: that is up to sqrt(n)
  * times as much, as roundings of either sign add up. So a number may be off by
@@ -21,7 +22,7 @@
  * index makes a number another one. Where an answer jumps, as at the border of the most likely
  * tokens, any answer is as good. */
 static const double ROUNDINGS = 4, OWN_ULPS = 16;
-enum { DRAWS = 2, MOST_DRAWS = 5, NARROW = 8, LARGE_INPUT = 1 << 20, STEPS = 256 };
+enum { DRAWS = 2, MOST_DRAWS = 5, LARGE_INPUT = 1 << 20, STEPS = 256 };
 
 /* Where no input is a float32, nothing can be changed a little: so many units in the last place of
  * the largest of all numbers. */
@@ -179,9 +180,8 @@ OwnAnswer own_answer(const Kernel *kernel, bool exact, bool is_long, Call *call,
         inputs += tensor_count(&call->input[i]);
     }
     measured = measured && !exact && call->output.dtype != BF16;
-    bool narrow =
-        row_of(kernel, exact, &call->output) < NARROW && !kernel->pointwise && inputs < LARGE_INPUT;
-    int draws = !measured ? 0 : narrow ? MOST_DRAWS : DRAWS, count = 1 + draws;
+    bool is_quick = !kernel->pointwise && inputs < LARGE_INPUT;
+    int draws = !measured ? 0 : is_quick ? MOST_DRAWS : DRAWS, count = 1 + draws;
     for (int r = 0; r < count; r++)
         runs[r] = (Run){.call = r ? changed(call, r == draws, r) : *call,
                         .threads = 1,

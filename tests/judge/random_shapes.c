@@ -23,16 +23,18 @@ static bool is_like_ours(const void *truth, const Tensor *output, char where[sta
     return comparison.wrong == 0;
 }
 
-/* "x [3, 17], weight [17], eps 1e-05" */
-static char *call_text(char text[static WORDS], const Call *call) {
-    char shape[SHAPE_TEXT];
+/* "x [3, 17] all negative, weight [17], eps 1e-05" */
+static char *call_text(char text[static WORDS], const Call *call, const Numbers *numbers) {
+    char shape[SHAPE_TEXT + 64];
     size_t length = 0;
     text[0] = '\0';
     for (int i = 0; i < call->input_count && length < WORDS; i++) {
         const Tensor *input = &call->input[i];
         const char *comma = i ? ", " : "";
+        NumberKind kind = input->rank && input->dtype == F32 ? numbers->kind[i] : USUAL;
         if (input->rank) shape_text(shape, input->rank, input->shape);
         else number_text(shape, 7, tensor_get(input, 0));
+        if (kind != USUAL) sprintf(shape + strlen(shape), " %s", kind_text(kind));
         length +=
             (size_t)snprintf(text + length, WORDS - length, "%s%s %s", comma, input->name, shape);
     }
@@ -44,6 +46,7 @@ typedef struct {
     const Subject *subject;
     bool exact; /* one answer alone is right, to the bit */
     Size size;
+    Numbers numbers;
     bool many_times;
     char *say;  /* [DIAGNOSIS]: what is wrong */
     char *note; /* [DIAGNOSIS]: what else is to be told; "" if nothing is */
@@ -86,6 +89,7 @@ static bool random_call_agrees(const Attempt *attempt, const Random *before, Ran
                    .call = &call,
                    .is_right = is_like_ours,
                    .truth = &ours,
+                   .other_before = attempt->many_times,
                    .many_times = attempt->many_times,
                    .many_threads = attempt->size == MEDIUM,
                    .meets = attempt->size == MEDIUM && subject->library &&
@@ -96,7 +100,9 @@ static bool random_call_agrees(const Attempt *attempt, const Random *before, Ran
         trial.before = &first;
     }
     choose_extents(&(Extents){0});
+    choose_numbers(&attempt->numbers);
     subject->kernel->random_call(&call, random, attempt->size);
+    choose_numbers(&usual_numbers);
     trial_run(&trial);
     ours = own_answer(subject->kernel, attempt->exact, attempt->size == LONG, &call, trouble);
     if (!ours.bound) fail("the chapter's own %s %s", subject->kernel->name, trouble);
@@ -111,11 +117,13 @@ static bool random_call_agrees(const Attempt *attempt, const Random *before, Ran
         snprintf(attempt->note, DIAGNOSIS,
                  "with %.200s a call takes over %d seconds, so what it answers there was not "
                  "looked at",
-                 call_text(inputs, &call), LONG_SECONDS);
+                 call_text(inputs, &call, &attempt->numbers), LONG_SECONDS);
         agree = true;
     } else if (!agree)
         snprintf(attempt->say, DIAGNOSIS, "random shape %.200s: %.280s",
-                 call_text(inputs, shorter ? &first : &call), what);
+                 call_text(inputs, shorter ? &first : &call,
+                           shorter ? &usual_numbers : &attempt->numbers),
+                 what);
     char where[WORDS];
     if (!agree && !trial_trouble(&trial)[0] && !is_like_ours(&ours, &trial.first, where))
         *attempt->wrong =
@@ -141,6 +149,7 @@ unsigned long seed_of_the_day(void) {
 static bool medium_calls_agree(Attempt *attempt, const Random *before, Random *random) {
     const Random start = *random;
     attempt->size = MEDIUM;
+    attempt->numbers = usual_numbers;
     for (int which = 0, outputs = 1; which < outputs; which++) {
         *random = start;
         begin_medium(which);
@@ -168,18 +177,32 @@ static bool long_calls_agree(Attempt *attempt, Random *random) {
     return true;
 }
 
+/* Every other call has numbers of other kinds: in eleven such calls each input has each kind once.
+ */
+static Numbers numbers_of_call(int index, unsigned long seed) {
+    enum { APART = 3 }; /* neighbours are of different kinds */
+    Numbers numbers = usual_numbers;
+    for (int i = 0; index % 2 == 1 && i < CALL_MAX_INPUTS; i++)
+        numbers.kind[i] = (NumberKind)(((unsigned long)(index / 2 + APART * i) + seed) % KINDS);
+    return numbers;
+}
+
 bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNOSIS],
                          char note[static DIAGNOSIS], Verdict *wrong) {
     Random random = {.state = 1}, before = random;
-    Attempt attempt = {subject, answers_exactly(subject->kernel), SMALL, false, disagreement, note,
-                       wrong};
+    Attempt attempt = {.subject = subject,
+                       .exact = answers_exactly(subject->kernel),
+                       .say = disagreement,
+                       .note = note,
+                       .wrong = wrong};
     note[0] = '\0';
     *wrong = (Verdict){0};
     for (int i = 0; i < RANDOM_CALLS + CALLS_OF_THE_DAY; i++) {
         if (i == RANDOM_CALLS) random.state = seed_of_the_day();
         const Random start = random;
         attempt.size = i == RANDOM_CALLS - 2 ? FAR : SMALL;
-        attempt.many_times = i == 1;
+        attempt.numbers = numbers_of_call(i, i < RANDOM_CALLS ? 0 : seed_of_the_day());
+        attempt.many_times = i == 2;
         bool agree = i == RANDOM_CALLS - 1
                          ? medium_calls_agree(&attempt, &before, &random)
                          : random_call_agrees(&attempt, i ? &before : NULL, &random);
@@ -191,6 +214,7 @@ bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNO
         before = start;
     }
     attempt.many_times = false;
+    attempt.numbers = usual_numbers;
     attempt.size = EMPTY;
     if (subject->kernel->may_be_empty && !random_call_agrees(&attempt, NULL, &random)) return false;
     return long_calls_agree(&attempt, &(Random){.state = 1});
@@ -211,7 +235,11 @@ void random_cases(const Kernel *kernel, unsigned long seed, int count, GoldenCas
     for (int i = 0; i < count; i++) {
         Call call = {0};
         begin_medium(0);
-        kernel->random_call(&call, &random, size_of_case(i));
+        Size size = size_of_case(i);
+        const Numbers numbers = numbers_of_call(i, seed);
+        choose_numbers(size == SMALL ? &numbers : &usual_numbers);
+        kernel->random_call(&call, &random, size);
+        choose_numbers(&usual_numbers);
         OwnAnswer ours = own_answer(kernel, exact, false, &call, trouble);
         if (!ours.bound) fail("the chapter's own %s %s", kernel->name, trouble);
         snprintf(name, sizeof name, "random_%lu_%d", seed, i);

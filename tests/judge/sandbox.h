@@ -90,6 +90,7 @@ typedef struct {
     int times;            /* it is made so often, and what the last time wrote counts; 0: once */
     bool meets;           /* it is made again and again, so that its threads meet in one place, and
                              the answer least like the first counts */
+    bool other;           /* its floats and blocks are other ones; the answer is not looked at */
     bool at_end;          /* the arrays end at a forbidden page */
     bool ordinary;        /* out is full of ordinary numbers before the call, and not of NaN */
     bool is_long;         /* the stack is larger than usual, and the time shorter: LONG_SECONDS */

@@ -1,205 +1,9 @@
 #include "tests/judge/sizes.h"
+#include "tests/judge/lab.h"
+#include "tests/judge/numbers.h"
 #include "tests/judge/own_answer.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* A dimension that a random call asks for, as a reader finds it: in an array, or as a whole number
- * of its own. */
-typedef struct {
-    char name[32]; /* of the input; "" if nothing shows it */
-    int axis, rank;
-    size_t unit; /* by how much it grows at a time */
-} Dimension;
-
-enum { MOST_WORK = 1 << 27, WORK_TO_FIND = 1 << 24, WORK_TO_SCAN = 1 << 23 };
-
-typedef struct {
-    const Subject *subject;
-    bool exact;             /* one answer alone is right, to the bit */
-    bool is_over;           /* a call does not come back, or all take too long */
-    double most_work, work; /* of a call that is made; of all that were made */
-    int calls;              /* so far; each has a seed of its own */
-    uint64_t kind;          /* that calls should have; 0: any */
-    int count;              /* dimensions */
-    Dimension dimension[MOST_EXTENTS];
-} Lab;
-
-/* One call, and what came of it. */
-typedef struct {
-    Extents extents;
-    size_t size[MOST_EXTENTS]; /* of the lab's dimensions */
-    uint64_t kind;
-    bool is_too_large, wrong;
-} Point;
-
-/* ------------------------------------------------------------------ calls */
-
-static void make_call(const Lab *lab, Call *call, uint64_t seed, const Extents *extents) {
-    choose_extents(extents ? extents : &(Extents){0});
-    lab->subject->kernel->random_call(call, &(Random){.state = seed}, extents ? CHOSEN : SMALL);
-}
-
-static const char output_name[] = "out";
-
-static const Tensor *place(const Call *call, const char *name) {
-    return strcmp(name, output_name) == 0 ? &call->output : input_named(call, name);
-}
-
-static size_t size_in(const Tensor *input, const Dimension *dimension) {
-    if (!input) return 0;
-    return dimension->rank ? input->shape[dimension->axis] : (size_t)tensor_get(input, 0);
-}
-
-/* About how many terms a call sums. */
-static double work_of(const Extents *extents) {
-    double work = 1, again = 1;
-    for (int k = 0; k < extents->count && k < MOST_EXTENTS; k++) {
-        work *= (double)extents->size[k];
-        if (extents->is_squared[k]) again = fmax(again, (double)extents->size[k]);
-    }
-    return work * again;
-}
-
-static double numbers_of(const Call *call) {
-    size_t count = tensor_count(&call->output);
-    for (int i = 0; i < call->input_count; i++) count += tensor_count(&call->input[i]);
-    return (double)count;
-}
-
-/* `keep`, if it is wanted, is a wrong answer as a case. */
-static bool is_wrong_answer(Lab *lab, Call *call, Verdict *keep) {
-    const Subject *subject = lab->subject;
-    char trouble[TROUBLE];
-    Run run = {.call = *call, .threads = 1, .output = call_room(call, tensor_bytes(&call->output))};
-    Outcome outcome =
-        run_job(subject->library, subject->function, subject->kernel->unpack, 1, &run);
-    lab->is_over |= status_of(outcome.trouble) == DOES_NOT_COME_BACK;
-    if (outcome.returned == 0) return true;
-    OwnAnswer ours = own_answer(subject->kernel, lab->exact, false, call, trouble);
-    if (!ours.bound) return lab->is_over = true;
-    Tensor output = call->output;
-    output.data = run.output;
-    float *got = tensor_to_float(&output);
-    double *truth = tensor_to_double(&ours.answer);
-    bool wrong = check_bounds(tensor_count(&output), got, truth, ours.bound).wrong > 0;
-    if (wrong && keep) *keep = verdict_of_random(subject->kernel, call, &ours, lab->exact, &output);
-    free(got);
-    free(truth);
-    free(ours.bound);
-    return wrong;
-}
-
-/* Calls of one kind have the same inputs and ask for the same output; their sizes may differ. */
-static uint64_t kind_of(const Lab *lab, const Call *call) {
-    enum { MOST_CHOICES = 5 };
-    uint64_t kind = 1;
-    for (int i = 0; i < call->input_count; i++) {
-        const Tensor *input = &call->input[i];
-        bool is_choice =
-            input->rank == 0 && input->dtype == I64 && tensor_get(input, 0) <= MOST_CHOICES;
-        for (int k = 0; k < lab->count; k++)
-            is_choice &= strcmp(lab->dimension[k].name, input->name) != 0;
-        for (const char *c = input->name; *c; c++) kind = kind * 31 + (unsigned char)*c;
-        if (is_choice) kind = kind * 31 + (uint64_t)tensor_get(input, 0);
-    }
-    return kind;
-}
-
-/* A call of these sizes or, if they are NULL, of small ones as they come. */
-static Point ask(Lab *lab, const Extents *extents, Verdict *keep) {
-    enum { TRIES = 40 };
-    Call call = {0};
-    Point point = {.is_too_large = extents && work_of(extents) > lab->most_work};
-    if (point.is_too_large || lab->is_over) return point;
-    for (int t = 0; t < TRIES && (t == 0 || (lab->kind && point.kind != lab->kind)); t++) {
-        if (t > 0) call_free(&call);
-        make_call(lab, &call, (uint64_t)++lab->calls << 20, extents);
-        point.kind = kind_of(lab, &call);
-    }
-    point.extents = extents_drawn();
-    for (int k = 0; k < lab->count; k++)
-        point.size[k] = size_in(place(&call, lab->dimension[k].name), &lab->dimension[k]);
-    double work = fmax(work_of(&point.extents), numbers_of(&call));
-    lab->work += work;
-    lab->is_over |= lab->work > MOST_WORK;
-    point.is_too_large = work > lab->most_work;
-    if (!point.is_too_large) point.wrong = is_wrong_answer(lab, &call, keep);
-    call_free(&call);
-    return point;
-}
-
-/* With other numbers it may be right by luck. */
-static Point ask_often(Lab *lab, const Extents *extents) {
-    enum { TIMES = 3 };
-    Point point = {0};
-    for (int t = 0; t < TIMES && !point.wrong; t++) point = ask(lab, extents, NULL);
-    return point;
-}
-
-static Point ask_at(Lab *lab, Extents extents, int which, size_t size) {
-    extents.size[which] = size;
-    return ask_often(lab, &extents);
-}
-
-/* ------------------------------------------------------------------ what the dimensions are called
- */
-
-/* Where an input is larger, or its number, if one extent is larger by one: that extent's bit is
- * set. The last place of each input is for its number; and after the inputs comes the output, in
- * place of bytes that the kernel has no dimension for. */
-typedef unsigned Changes[CALL_MAX_INPUTS + 1][TENSOR_MAX_RANK + 1];
-
-static const Tensor *place_at(const Call *call, int i) {
-    return i < call->input_count ? &call->input[i] : &call->output;
-}
-
-static void note_changes(const Call *one, const Call *next, unsigned bit, Changes changes) {
-    for (int i = 0; i <= one->input_count; i++) {
-        const Tensor *a = place_at(one, i), *b = place_at(next, i);
-        for (int axis = 0; axis < a->rank && a->dtype != U8; axis++)
-            if (a->shape[axis] != b->shape[axis]) changes[i][axis] |= bit;
-        bool counts = a->rank == 0 && a->dtype == I64;
-        if (counts && tensor_get(b, 0) == tensor_get(a, 0) + 1) changes[i][TENSOR_MAX_RANK] |= bit;
-    }
-}
-
-/* The place that fewest other extents change. */
-static Dimension dimension_of(const Call *one, const Call *next, unsigned bit, Changes changes) {
-    Dimension found = {0};
-    int fewest = MOST_EXTENTS + 1;
-    for (int i = 0; i <= one->input_count; i++)
-        for (int axis = 0; axis <= TENSOR_MAX_RANK; axis++) {
-            const Tensor *a = place_at(one, i), *b = place_at(next, i);
-            int others = __builtin_popcount(changes[i][axis]);
-            if (!(changes[i][axis] & bit) || others >= fewest) continue;
-            fewest = others;
-            found = (Dimension){.axis = axis, .rank = a->rank};
-            snprintf(found.name, sizeof found.name, "%s", a->name);
-            found.unit = size_in(b, &found) - size_in(a, &found);
-        }
-    return found;
-}
-
-static void name_dimensions(Lab *lab) {
-    enum { SEED = 7 };
-    Changes changes = {0};
-    Call one = {0}, next = {0};
-    make_call(lab, &one, SEED, NULL);
-    const Extents extents = extents_drawn();
-    lab->count = extents.count < MOST_EXTENTS ? extents.count : MOST_EXTENTS;
-    for (int pass = 0; pass < 2; pass++)
-        for (int k = 0; k < lab->count; k++) {
-            Extents larger = extents;
-            larger.size[k]++;
-            make_call(lab, &next, SEED, &larger);
-            if (pass == 0) note_changes(&one, &next, 1u << k, changes);
-            else lab->dimension[k] = dimension_of(&one, &next, 1u << k, changes);
-            call_free(&next);
-        }
-    call_free(&one);
-}
 
 /* ------------------------------------------------------------------ at which sizes it is wrong */
 
@@ -274,6 +78,11 @@ static bool find_pattern(const Scan *scan, int which, size_t unit, Pattern *patt
             if (find_remainders(scan, which, pattern)) return true;
         }
     return false;
+}
+
+static Point ask_at(Lab *lab, Extents extents, int which, size_t size) {
+    extents.size[which] = size;
+    return lab_ask_often(lab, &extents);
 }
 
 static void look_at(Lab *lab, Scan *scan, const Extents *extents, int which, size_t size) {
@@ -418,7 +227,7 @@ static bool holds_elsewhere(Lab *lab, const Hypothesis *of, const Extents *wrong
         for (int k = 0; k < lab->count; k++)
             if (matters(of, k)) extents.size[k] = wrong->size[k];
             else if (is_far) keep_small(&extents, k);
-        made[t] = ask(lab, &extents, NULL);
+        made[t] = lab_ask(lab, &extents, NULL);
     }
     return holds(of, lab, TRIES, made, NULL);
 }
@@ -440,7 +249,7 @@ static bool find_relation(Lab *lab, Point drawn[DRAWS], Hypothesis *found) {
                 fewest = lucky;
                 *found = other;
             }
-    for (int p = 0; p < DRAWS; p++) more[p] = ask(lab, NULL, NULL);
+    for (int p = 0; p < DRAWS; p++) more[p] = lab_ask(lab, NULL, NULL);
     return fewest < DRAWS && DRAWS - wrong - fewest >= SOME && holds(found, lab, DRAWS, more, NULL);
 }
 
@@ -520,72 +329,10 @@ static void put_in_words(const Lab *lab, const Hypothesis *of, char say[static D
     snprintf(say + length, DIAGNOSIS - length, ".%s", question);
 }
 
-/* ------------------------------------------------------------------ numbers, in place of sizes */
-
-/* An input takes all eighths of -128 to 128, in an order in which neighbours are far apart. */
-enum { NUMBERS = 2049, APART = 1021 };
-static float number_at(int n) { return (float)(n - NUMBERS / 2) / 8; }
-
-/* Where the input is below a number, or over one, a pointwise kernel is wrong; and nowhere else. */
-static bool ends_are_wrong(Lab *lab, int input, char say[static 64]) {
-    enum { SOME = 8 };
-    Call call = {0};
-    Verdict wrong = {0};
-    bool is_wrong[NUMBERS] = {0};
-    int low = 0, high = 0, all = 0;
-    make_call(lab, &call, (uint64_t)++lab->calls << 20, &(Extents){.count = 1, .size = {NUMBERS}});
-    for (int n = 0; n < NUMBERS; n++)
-        ((float *)call.input[input].data)[n * APART % NUMBERS] = number_at(n);
-    if (is_wrong_answer(lab, &call, &wrong) && wrong.output) {
-        const GoldenCase *one = wrong.golden_case;
-        for (int n = 0; n < NUMBERS; n++) {
-            size_t at = (size_t)(n * APART % NUMBERS);
-            double truth = tensor_get(&one->expected, at), bound = golden_rounding(one, at);
-            is_wrong[n] = check_bounds(1, &wrong.output[at], &truth, &bound).wrong;
-            all += is_wrong[n];
-        }
-    }
-    while (low < NUMBERS && is_wrong[low]) low++;
-    while (high < NUMBERS && is_wrong[NUMBERS - 1 - high]) high++;
-    random_verdict_free(&wrong);
-    if (low >= SOME && high >= SOME)
-        snprintf(say, 64, "below %g or over %g", number_at(low), number_at(NUMBERS - 1 - high));
-    else if (low >= SOME) snprintf(say, 64, "below %g", number_at(low));
-    else snprintf(say, 64, "over %g", number_at(NUMBERS - 1 - high));
-    call_free(&call);
-    return all >= SOME && all == low + high && NUMBERS - all >= SOME;
-}
-
-static bool numbers_decide(Lab *lab, char say[static DIAGNOSIS]) {
-    Call call = {0};
-    char name[32], ends[64];
-    make_call(lab, &call, 1, NULL);
-    int count = call.input_count;
-    bool fits = lab->subject->kernel->pointwise && lab->count == 1 && call.output.rank == 1;
-    for (int i = 0; i < count; i++)
-        fits &= call.input[i].rank == 1 && call.input[i].dtype == F32 &&
-                call.input[i].shape[0] == call.output.shape[0];
-    call_free(&call);
-    size_t length = 0;
-    for (int i = 0; fits && i < count; i++) {
-        make_call(lab, &call, 1, NULL);
-        snprintf(name, sizeof name, "%s", call.input[i].name);
-        call_free(&call);
-        if (!ends_are_wrong(lab, i, ends)) continue;
-        length += (size_t)snprintf(say + length, DIAGNOSIS - length, "%s%s is %s",
-                                   length ? ", or "
-                                          : "Called with numbers from -128 to 128, it is "
-                                            "wrong only where ",
-                                   name, ends);
-    }
-    if (length) snprintf(say + length, DIAGNOSIS - length, ". Is something clamped, or cut off?");
-    return length > 0;
-}
-
 /* ------------------------------------------------------------------ all together */
 
 static bool is_wrong_at(Lab *lab, const Extents *extents, Extents *wrong) {
-    Point point = ask_often(lab, extents);
+    Point point = lab_ask_often(lab, extents);
     if (!point.wrong) return false;
     lab->kind = point.kind;
     *wrong = point.extents;
@@ -633,7 +380,7 @@ static void try_equal_sizes(Lab *lab, const Extents *wrong, Hypothesis *of) {
     Extents larger = *wrong;
     larger.size[left]++;
     larger.size[right]++;
-    if (ask_often(lab, &larger).wrong)
+    if (lab_ask_often(lab, &larger).wrong)
         *of = (Hypothesis){.left = left, .right = right, .relation = THE_SAME};
 }
 
@@ -655,22 +402,28 @@ static bool scan_all(Lab *lab, Extents *wrong, Hypothesis *of) {
 bool sizes_decide(const Subject *subject, const Extents *failing, int count,
                   const Verdict verdicts[], char say[static DIAGNOSIS], Verdict *smallest) {
     enum { TRIES = 4 };
-    Lab lab = {
-        .subject = subject, .exact = answers_exactly(subject->kernel), .most_work = WORK_TO_FIND};
+    Lab lab = lab_of(subject);
     Hypothesis of = {0};
     Extents wrong;
     Point drawn[DRAWS];
     *smallest = (Verdict){0};
     name_dimensions(&lab);
-    if (numbers_decide(&lab, say)) return true;
-    for (int p = 0; p < DRAWS; p++) drawn[p] = ask(&lab, NULL, NULL);
+    if (ends_decide(&lab, say)) return true;
+    bool is_usual = false; /* wrong with usual sizes and numbers */
+    for (int p = 0; p < DRAWS; p++) {
+        drawn[p] = lab_ask(&lab, NULL, NULL);
+        is_usual |= drawn[p].wrong;
+    }
+    if (!is_usual && !(failing && lab_ask_often(&lab, failing).wrong) &&
+        kinds_decide(subject, say, smallest))
+        return true;
     if (!find_wrong(&lab, failing, drawn, &wrong)) return false;
     shrink(&lab, &wrong);
     lab.most_work = WORK_TO_SCAN;
     bool found = (scan_all(&lab, &wrong, &of) && holds(&of, &lab, DRAWS, drawn, NULL) &&
                   holds_elsewhere(&lab, &of, &wrong, drawn)) ||
                  find_relation(&lab, drawn, &of);
-    for (int t = 0; t < TRIES && !smallest->output; t++) ask(&lab, &wrong, smallest);
+    for (int t = 0; t < TRIES && !smallest->output; t++) lab_ask(&lab, &wrong, smallest);
     if (!found || lab.is_over || !golden_cases_agree(&lab, &of, count, verdicts)) return false;
     put_in_words(&lab, &of, say);
     return true;

@@ -19,7 +19,7 @@ static void run_again(Trial *trial) {
                              trial->count, trial->runs);
 }
 
-static int first_run(const Trial *trial) { return trial->before ? 1 : 0; }
+static int first_run(const Trial *trial) { return trial->before || trial->other_before ? 1 : 0; }
 
 static Tensor output_of(const Run *run) {
     Tensor output = run->call.output;
@@ -30,7 +30,8 @@ static Tensor output_of(const Run *run) {
 void trial_run(Trial *trial) {
     static const Run circumstances[] = {
         {.threads = 1}, {.threads = 2, .at_end = true}, {.threads = 5, .ordinary = true}};
-    if (trial->before) add_run(trial, trial->before, (Run){.threads = 1});
+    if (trial->other_before) add_run(trial, trial->call, (Run){.threads = 1, .other = true});
+    else if (trial->before) add_run(trial, trial->before, (Run){.threads = 1});
     /* A long call that begins many parallel loops is slow with threads: once is enough. */
     for (int r = 0; r < 3; r++)
         if (!trial->is_long || r != 1) add_run(trial, trial->call, circumstances[r]);
@@ -80,8 +81,10 @@ static bool right_under(const Trial *trial, int count, const Run circumstances[]
 static const char *circumstance(const Trial *trial, int r) {
     static char words[WORDS];
     const Run *run = &trial->runs[r];
+    if (r == first_run(trial) && !right_under(trial, 1, run)) return "";
     if (r == first_run(trial))
-        return right_under(trial, 1, run) ? "right by itself, wrong after another shape" : "";
+        return trial->other_before ? "right by itself, wrong after other numbers in the same arrays"
+                                   : "right by itself, wrong after another shape";
     if (run->in_place)
         return snprintf(words, sizeof words, "right, but not in place (out may be %s)",
                         run->in_place),
@@ -113,6 +116,9 @@ const char *trial_advice(const char *deviation) {
         {"right the first time, wrong the second",
          "Something is kept from the call before: a static variable, or memory that is not set "
          "anew."},
+        {"wrong after other numbers", "Something is kept from the call before, and "
+                                      "taken for current where the arrays lie in the "
+                                      "same place."},
         {"right where out is NaN before the call",
          "It reads out before it writes there: what out holds before the call is nothing that a "
          "kernel may ask for."},
