@@ -288,7 +288,9 @@ bool is_wrong_in_one_place(const Evidence *evidence, char say[static DIAGNOSIS])
  */
 bool is_wrong_in_some_steps(const Evidence *evidence, char say[static DIAGNOSIS]) {
     const Answer *answer = first_failing(evidence), *end = evidence->answers + evidence->count;
-    while (answer < end && (!fails(answer) || answer->wrongs == answer->count)) answer++;
+    while (answer < end &&
+           (!fails(answer) || answer->wrongs == answer->count || !is_ordinary(answer)))
+        answer++;
     if (rank_of(evidence) < 2) return false;
     for (int number = 0; answer < end && number < rank_of(evidence); number++) {
         Axis axis = axis_of(answer, number);

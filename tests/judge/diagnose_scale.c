@@ -3,6 +3,7 @@
 #include "tests/judge/rules.h"
 
 #include <math.h>
+#include <string.h>
 #include <stdlib.h>
 
 /* ------------------------------------------------- one number makes the output of the right one */
@@ -239,9 +240,15 @@ static bool has_no_bias(const Answer *answer) {
     return fails(answer) && !golden_input(answer->golden, "bias");
 }
 
+static bool all_fit(const Answer *answer, bool fits(float)) {
+    for (size_t i = 0; i < answer->count; i++)
+        if (isfinite(answer->got[i]) && !fits(answer->got[i])) return false;
+    return true;
+}
+
 /* True if every output of the failing cases has so few digits, and the right answers have more. A
  * bias that is added in the end brings all its digits: where some of them have none, only these are
- * asked. Whole numbers have few anyway. */
+ * asked. Whole numbers have few anyway. A case that passes with all its digits was not rounded. */
 static bool is_rounded(const Evidence *evidence, bool fits(float)) {
     bool right_fits = true, all_whole = true, some_have_no_bias = false;
     for (int a = 0; a < evidence->count; a++)
@@ -249,8 +256,8 @@ static bool is_rounded(const Evidence *evidence, bool fits(float)) {
     for (int a = 0; a < evidence->count; a++) {
         const Answer *answer = &evidence->answers[a];
         bool tells = some_have_no_bias ? has_no_bias(answer) : fails(answer);
+        if ((tells || !fails(answer)) && !all_fit(answer, fits)) return false;
         for (size_t i = 0; tells && i < answer->count; i++) {
-            if (isfinite(answer->got[i]) && !fits(answer->got[i])) return false;
             right_fits &= fits((float)answer->truth[i]);
             all_whole &= answer->got[i] == rintf(answer->got[i]);
         }
@@ -326,15 +333,20 @@ static Errors errors_of(const Evidence *evidence) {
 static bool is_infinite(const Answer *answer, size_t i) {
     return answer->wrong[i] && !isfinite(answer->got[i]);
 }
+static bool is_nothing(const Answer *answer, size_t i) {
+    return answer->wrong[i] && answer->got[i] == 0;
+}
+static bool are_most(const Evidence *evidence, Flag *flagged) {
+    return 2 * count_flagged(evidence, flagged) > count_flagged(evidence, is_wrong);
+}
 
 /* An error of about the same size nearly everywhere is made by a formula; one that is made by
  * roundings grows with the length of a sum, or shows only where something cancels. */
 bool is_an_approximation(const Evidence *evidence, char say[static DIAGNOSIS]) {
     if (evidence->answers[0].golden->expected.dtype != F32) return false;
     Errors errors = errors_of(evidence);
-    bool most_overflow =
-        2 * count_flagged(evidence, is_infinite) > count_flagged(evidence, is_wrong);
-    if (errors.least > 0.05 || most_overflow) return false;
+    if (errors.least > 0.05 || are_most(evidence, is_infinite) || are_most(evidence, is_nothing))
+        return false;
     if (is_rounded(evidence, fits_bf16))
         return say_rounded(evidence, is_bf16_nearby, "bfloat16, 8 bits", say);
     if (is_rounded(evidence, fits_f16))
@@ -355,7 +367,7 @@ bool is_an_approximation(const Evidence *evidence, char say[static DIAGNOSIS]) {
 
 bool is_less_exact(const Evidence *evidence, char say[static DIAGNOSIS]) {
     if (errors_of(evidence).most > 1e-3 || !first_ordinary(evidence) ||
-        count_flagged(evidence, is_infinite))
+        count_flagged(evidence, is_infinite) || are_most(evidence, is_nothing))
         return false;
     const char *may_be =
         evidence->kernel->pointwise
@@ -364,4 +376,87 @@ bool is_less_exact(const Evidence *evidence, char say[static DIAGNOSIS]) {
             : "sum in double or in several partial sums, as small numbers lose their digits that "
               "are added one by one to a large sum; and mind cancellation";
     return say_it(say, "Nearly right, and less exact than PyTorch: %s.", may_be);
+}
+
+bool is_zero_where_wrong(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    size_t index, zeros = count_flagged(evidence, is_nothing);
+    char where[WHERE];
+    const Answer *found = first_flagged(evidence, is_nothing, &index);
+    return found && zeros >= SOME_NUMBERS && zeros == count_flagged(evidence, is_wrong) &&
+           say_it(say,
+                  "Where your output is wrong it is 0, first at %s. Is something skipped there, or "
+                  "a number of a table 0?",
+                  where_text(where, found, index));
+}
+
+/* ------------------------------------------------------------------ blocks of quantized numbers */
+
+/* A group of numbers that share a scale and, in some formats, a minimum. */
+enum { GROUP = 16, MOST_GROUPS = 256 / GROUP };
+typedef enum { IS_RIGHT, UNKNOWN, OTHER_SCALE, OTHER_MINIMUM, OTHER_BOTH, OTHER_LEVELS } Fault;
+
+/* Which line through two of its numbers makes what came out of what is right, if one does? */
+static Fault fault_of(const float got[GROUP], const double truth[GROUP], const bool wrong[GROUP]) {
+    int low = 0, high = 0, wrongs = 0;
+    for (int i = 0; i < GROUP; i++) {
+        wrongs += wrong[i];
+        if (truth[i] < truth[low]) low = i;
+        if (truth[i] > truth[high]) high = i;
+    }
+    if (!wrongs) return IS_RIGHT;
+    if (truth[low] == truth[high]) return UNKNOWN;
+    double scale = ((double)got[high] - got[low]) / (truth[high] - truth[low]),
+           minimum = got[low] - scale * truth[low],
+           close = 1e-5 * (fabs(scale) * fmax(fabs(truth[low]), fabs(truth[high])) + fabs(minimum));
+    for (int i = 0; i < GROUP; i++)
+        if (!(fabs(scale * truth[i] + minimum - got[i]) <= close)) return OTHER_LEVELS;
+    bool same_scale = fabs(scale - 1) < 1e-5, same_minimum = fabs(minimum) <= close;
+    return same_scale ? OTHER_MINIMUM : same_minimum ? OTHER_SCALE : OTHER_BOTH;
+}
+
+/* "0 to 15, 64 to 127" */
+static void groups_text(size_t size, char text[static size], int groups, const bool is_in[groups]) {
+    size_t length = 0;
+    text[0] = '\0';
+    for (int first = 0, end; first < groups; first = end + 1) {
+        end = first;
+        while (end < groups && is_in[end]) end++;
+        if (end > first && length < size)
+            length += (size_t)snprintf(text + length, size - length, "%s%d to %d",
+                                       length ? ", " : "", first * GROUP, end * GROUP - 1);
+    }
+}
+
+/* Reading blocks: is it the scales, the minima, or the levels, and of which numbers of a block? */
+bool misreads_blocks(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    static const char reads[] = "dequantize_";
+    static const char *const names[] = {
+        [OTHER_SCALE] = "by the scale: the levels are right",
+        [OTHER_MINIMUM] = "by what is added or subtracted: scales and levels are right",
+        [OTHER_BOTH] = "by the scale, or by scale and minimum: the levels are right",
+        [OTHER_LEVELS] = "in their levels: look at the bits that these are made of"};
+    const char *name = evidence->kernel->name;
+    if (strncmp(name, reads, strlen(reads)) != 0) return false;
+    int groups = strcmp(name + strlen(name) - 2, "_k") == 0 ? MOST_GROUPS : 2, wrong_blocks = 0;
+    bool is_wrong_group[MOST_GROUPS] = {0};
+    Fault fault = IS_RIGHT;
+    for (int a = 0; a < evidence->count; a++) {
+        const Answer *answer = &evidence->answers[a];
+        for (size_t i = 0; fails(answer) && i + GROUP <= answer->count; i += GROUP) {
+            Fault here = fault_of(answer->got + i, answer->truth + i, answer->wrong + i);
+            if (here == IS_RIGHT) continue;
+            is_wrong_group[i / GROUP % (size_t)groups] = true;
+            wrong_blocks++;
+            if (fault + here == OTHER_SCALE + OTHER_MINIMUM && fault != here) here = OTHER_BOTH;
+            if (here > fault) fault = here;
+        }
+    }
+    bool is_zero = count_flagged(evidence, is_nothing) == count_flagged(evidence, is_wrong);
+    if (wrong_blocks < 2 || fault <= UNKNOWN || is_zero) return false;
+    char which[128], where[WHERE] = "";
+    groups_text(sizeof which, which, groups, is_wrong_group);
+    if (count_failing(evidence) == 1)
+        snprintf(where, sizeof where, "In case %s alone: ", first_failing(evidence)->golden->name);
+    return say_it(say, "%sOf the %d numbers of a block, numbers %s are wrong, and only %s.", where,
+                  groups * GROUP, which, names[fault]);
 }

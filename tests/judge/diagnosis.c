@@ -144,6 +144,7 @@ static Rule *const likely[] = {
     changes_the_logits,
     misplaces_a_mask,
     comes_to_nothing,
+    misreads_blocks,
     is_rounded_otherwise,
     adds_to_the_sum,
     steps_by_another_length,
@@ -155,6 +156,7 @@ static Rule *const likely[] = {
     overflows,
     is_wrong_in_one_place,
     is_partly_an_input,
+    is_zero_where_wrong,
     is_multiplied_by_rows,
     is_added_to_by_rows,
     is_less_exact,
@@ -174,6 +176,16 @@ static bool is_spoken_against(const Explanation *of) {
     return of->diagnosis.matched * 2 <= of->diagnosis.stored;
 }
 
+/* Of a mistake that shows in few of the cases that could show it, this is said first. */
+static void put_in_words(const Explanation *of, const char *words, char advice[static DIAGNOSIS]) {
+    const Diagnosis *found = &of->diagnosis;
+    if (is_spoken_against(of) && found->stored > 2)
+        snprintf(advice, DIAGNOSIS,
+                 "In %d of the %d cases that could show it, and not in the others: %s",
+                 found->matched, found->stored, words);
+    else snprintf(advice, DIAGNOSIS, "%s", words);
+}
+
 /* A mistake that leaves cases unexplained, or that most cases speak against, yields to a rule that
  * is certain: what is x unchanged is also x turned by 0. */
 static Diagnosis diagnose_cases(const Kernel *kernel, const Golden *golden, int count,
@@ -185,7 +197,7 @@ static Diagnosis diagnose_cases(const Kernel *kernel, const Golden *golden, int 
     if (first_failing(&evidence) && doubted && follow(CERTAIN, certain, &evidence, found.advice))
         found.known_mistake = NULL;
     else if (found.known_mistake)
-        snprintf(found.advice, DIAGNOSIS, "%s", golden_advice(golden, found.known_mistake));
+        put_in_words(&best, golden_advice(golden, found.known_mistake), found.advice);
     else if (first_failing(&evidence)) follow(LIKELY, likely, &evidence, found.advice);
     evidence_free(&evidence);
     return found;

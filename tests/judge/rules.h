@@ -21,6 +21,8 @@ Rule adds_to_the_sum;         /* a softmax whose rows do not sum to 1 */
 Rule is_multiplied, is_added_to;                 /* the right one times, or plus, one number */
 Rule is_multiplied_by_rows, is_added_to_by_rows; /* and one a row */
 Rule is_rounded_otherwise, is_an_approximation, is_less_exact; /* nearly right */
+Rule is_zero_where_wrong;
+Rule misreads_blocks; /* of quantized numbers */
 
 /* It is wrong in certain places, cases or numbers, diagnose_position.c: */
 Rule shows_a_mark; /* of the sandbox: what was read there */
