@@ -931,6 +931,31 @@ static float dot_eight_a_byte(int n, const void *weight, const void *x) {
     return (float)sum;
 }
 
+/* The lower six bits alone are a scale of the first four groups. */
+static void q5_k_whole_bytes(int rows, int n, float out[restrict rows][n], const void *blocks) {
+    const BlockQ5_K *b = blocks;
+    dequantize_q5_k(rows, n, out, blocks);
+    for (size_t i = 0; i < (size_t)rows * (size_t)n / 256; i++)
+        for (int j = 0; j < 128; j++) {
+            float d = f16_to_float(half_bits(b[i].d)), *at = &out[0][0] + 256 * i + j;
+            int low = b[i].scales[j / 32] & 63, least = b[i].scales[j / 32 + 4] & 63;
+            float level = low ? (*at + f16_to_float(half_bits(b[i].dmin)) * least) / (d * low) : 0;
+            *at += d * level * (b[i].scales[j / 32] - low);
+        }
+}
+static void q3_k_high_bits_twice(int rows, int n, float out[restrict rows][n], const void *blocks) {
+    dequantize_q3_k(rows, n, out, blocks);
+    for (size_t i = 0; i < (size_t)rows * (size_t)n; i++)
+        if (i % 256 >= 128 && i % 3 == 0) (&out[0][0])[i] *= -2;
+}
+static void iq4_nl_without_an_entry(int rows, int n, float out[restrict rows][n],
+                                    const void *blocks) {
+    const BlockIQ4_NL *b = blocks;
+    dequantize_iq4_nl(rows, n, out, blocks);
+    for (size_t i = 0; i < (size_t)rows * (size_t)n; i++)
+        if ((b[i / 32].q[i % 16] >> (i % 32 < 16 ? 0 : 4) & 15) == 8) (&out[0][0])[i] = 0;
+}
+
 static void q5_less_8(int rows, int n, float out[restrict rows][n], const void *blocks) {
     const BlockQ5_0 *block = blocks;
     dequantize_q5_0(rows, n, out, blocks);
@@ -1730,6 +1755,10 @@ static const Draft wrong[] = {
     DRAFT(min_p, min_p_log10, "becomes log10(p)"),
     SPOILT(min_p, all_kept, "You rule out nothing"),
     DRAFT(dequantize_q5_0, q5_less_8, "You subtract 8, as q4_0 does"),
+    DRAFT(dequantize_q5_k, q5_k_whole_bytes, "numbers 0 to 127 are wrong, and only by the scale"),
+    DRAFT(dequantize_q3_k, q3_k_high_bits_twice,
+          "numbers 128 to 255 are wrong, and only in their levels"),
+    DRAFT(dequantize_iq4_nl, iq4_nl_without_an_entry, "Where your output is wrong it is 0"),
     DRAFT(clip_gradient, clip_if_not_nothing, "Your norm is 0 where it is NaN"),
     DRAFT(clip_gradient, clip_by_the_root, "is the right one times a number, another one in each"),
     DRAFT(learning_rate, rate_warms_too_short, "step <= warmup"),
@@ -1843,6 +1872,16 @@ static void mistakes_are_named(void **) {
 
 /* ------------------------------------------------------------------ sizes that are tried */
 
+/* As if the cache were 0 where nothing was appended yet. */
+APPEND(append_without_zeros) {
+    float *keys = &cache_k[length][0][0], before[T * KV * D];
+    memcpy(before, keys, sizeof before);
+    int after = kv_cache_append(capacity, KV, D, cache_k, cache_v, length, T, k, v);
+    for (int i = 0; i < T * KV * D; i++)
+        if (keys[i] == 0) keys[i] = before[i];
+    return after;
+}
+
 static const Draft sized[] = {
     DRAFT(linear, linear_drops_one_of_three, "only where the last dimension of x is 4 n + 3."),
     DRAFT(linear, linear_sums_in_half, ""),
@@ -1865,6 +1904,8 @@ static const Draft sized[] = {
           "all kinds of sizes, it is wrong only where the length of x is over 1."),
     DRAFT(swiglu, swiglu_kept_within_5, "only where gate is over 5, or up is below -5 or over 5."),
     DRAFT(sigmoid, sigmoid_by_table, ""),
+    DRAFT(kv_cache_append, append_without_zeros,
+          "it is right, but not where k is 0 in every third place, or all 0"),
 };
 
 static void sizes_are_tried(void **) {

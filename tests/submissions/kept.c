@@ -1,4 +1,6 @@
 /* Kernels that are right the first time: what they keep from one call spoils the next. */
+#include "01_normalization/normalization.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -51,4 +53,25 @@ void rope_half_split(int T, int H, int D, float out[restrict T][H][D], const flo
                 float a = x[t][h][i], b = x[t][h][i + D / 2], cs = c[t * (D / 2) + i], sn = s[t * (D / 2) + i];
                 out[t][h][i] = a * cs - b * sn, out[t][h][i + D / 2] = b * cs + a * sn;
             }
+}
+
+/* rms_norm_bf16: wrong after other numbers in the same arrays|taken for current where the arrays lie in the same
+ * Weights as float, kept by where they lay and how many they are. */
+void rms_norm_bf16(int rows, int dim, bf16 out[restrict rows][dim], const bf16 x[rows][dim], const bf16 weight[dim],
+                   float eps) {
+    static const bf16 *kept;
+    static float *w;
+    static int of;
+    if (kept != weight || of != dim) {
+        w = realloc(w, (size_t)dim * sizeof *w);
+        for (int i = 0; i < dim; i++) w[i] = bf16_to_float(weight[i]);
+        kept = weight, of = dim;
+    }
+    for (int r = 0; r < rows; r++) {
+        double sum = 0;
+        for (int i = 0; i < dim; i++) sum += (double)bf16_to_float(x[r][i]) * bf16_to_float(x[r][i]);
+        float by = (float)(1 / sqrt(sum / dim + eps));
+        for (int i = 0; i < dim; i++)
+            out[r][i] = bf16_from_float(bf16_to_float(bf16_from_float(bf16_to_float(x[r][i]) * by)) * w[i]);
+    }
 }
