@@ -72,9 +72,14 @@ static void fill_long(Random *random, size_t count, float out[count]) {
 }
 
 const Numbers usual_numbers = {0};
-static Numbers numbers;
+static Numbers chosen_numbers, drawn_numbers;
 
-void choose_numbers(const Numbers *chosen_numbers) { numbers = *chosen_numbers; }
+void choose_numbers(const Numbers *numbers) {
+    chosen_numbers = *numbers;
+    drawn_numbers = usual_numbers;
+}
+
+Numbers numbers_drawn(void) { return drawn_numbers; }
 
 const char *kind_text(NumberKind kind) {
     static const char *const texts[KINDS] = {[POSITIVE] = "all positive",
@@ -107,7 +112,8 @@ static float of_kind(NumberKind kind, size_t count, size_t i, const float normal
 }
 
 void random_input(Call *call, Random *random, const char *name, int rank, const size_t shape[]) {
-    NumberKind kind = numbers.kind[call->input_count];
+    NumberKind kind = chosen_numbers.kind[call->input_count];
+    drawn_numbers.kind[call->input_count] = kind;
     size_t count = 1;
     for (int axis = 0; axis < rank; axis++) count *= shape[axis];
     float *input = call_input(call, name, F32, rank, shape);

@@ -98,6 +98,7 @@ typedef struct {
 
 extern const Numbers usual_numbers;
 void choose_numbers(const Numbers *numbers); /* for the calls from now on */
+Numbers numbers_drawn(void);                 /* since then: usual where random_input() drew none */
 const char *kind_text(NumberKind kind);      /* of an input: "all negative" */
 
 /* One dimension of a random call: low .. high where it is small, otherwise as given. In a long call

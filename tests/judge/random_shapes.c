@@ -102,6 +102,7 @@ static bool random_call_agrees(const Attempt *attempt, const Random *before, Ran
     choose_extents(&(Extents){0});
     choose_numbers(&attempt->numbers);
     subject->kernel->random_call(&call, random, attempt->size);
+    const Numbers numbers = numbers_drawn();
     choose_numbers(&usual_numbers);
     trial_run(&trial);
     ours = own_answer(subject->kernel, attempt->exact, attempt->size == LONG, &call, trouble);
@@ -110,19 +111,18 @@ static bool random_call_agrees(const Attempt *attempt, const Random *before, Ran
     char what[WORDS] = "", inputs[WORDS];
     snprintf(what, sizeof what, "%s", trial_trouble(&trial));
     bool agree = !what[0] && !trial_deviates(&trial, true, what);
-    bool shorter = !agree && trial.outcome.returned == 0 &&
+    bool shorter = !agree && trial.outcome.returned == 0 && !attempt->many_times &&
                    before; /* it did not come through the call before */
     bool late = attempt->size == LONG && status_of(what) == DOES_NOT_COME_BACK;
     if (late) {
         snprintf(attempt->note, DIAGNOSIS,
                  "with %.200s a call takes over %d seconds, so what it answers there was not "
                  "looked at",
-                 call_text(inputs, &call, &attempt->numbers), LONG_SECONDS);
+                 call_text(inputs, &call, &numbers), LONG_SECONDS);
         agree = true;
     } else if (!agree)
         snprintf(attempt->say, DIAGNOSIS, "random shape %.200s: %.280s",
-                 call_text(inputs, shorter ? &first : &call,
-                           shorter ? &usual_numbers : &attempt->numbers),
+                 call_text(inputs, shorter ? &first : &call, shorter ? &usual_numbers : &numbers),
                  what);
     char where[WORDS];
     if (!agree && !trial_trouble(&trial)[0] && !is_like_ours(&ours, &trial.first, where))

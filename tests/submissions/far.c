@@ -27,7 +27,7 @@ void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H
     free(weight);
 }
 
-/* repetition_penalty: random shape logits [84], ids [400]
+/* repetition_penalty: random shape logits [123], ids [400]
  * For the last 64 tokens alone, as llama.cpp has it. */
 void repetition_penalty(int V, int n, float out[V], const float logits[V], const int ids[n], float penalty) {
     char *seen = calloc((size_t)V, 1);

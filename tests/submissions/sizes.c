@@ -68,7 +68,7 @@ void flash_attention(int T, int S, int H, int KV, int D, float out[restrict T][H
 /* gradient_norm: random shape gradient [16
  * One float32 sums them all. */
 double gradient_norm(size_t n, const float gradient[n]) {
-    float sum = 0, largest = 0;
+    float sum = 0, largest = 1e-30f;
     for (size_t i = 0; i < n; i++) largest = fmaxf(largest, fabsf(gradient[i]));
     for (size_t i = 0; i < n; i++) sum += gradient[i] / largest * (gradient[i] / largest);
     return largest * sqrt((double)sum);
