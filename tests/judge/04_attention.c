@@ -292,17 +292,20 @@ static void random_cached_attention(Call *call, Random *random, Size size) {
 
 /* ------------------------------------------------------------------ what is refused */
 
-/* A cache of 8 rows of which 7 are filled, and two more; the output is as large as the kernel's. */
-static void overfull_cache(Call *call) {
+/* A cache of 8 rows, and more tokens than fit; the output is as large as the kernel's. */
+static void beyond_the_cache(Call *call, int length, size_t T) {
     Random random = {.state = 2};
-    random_input(call, &random, "q", 3, SHAPE(2, 2, 4));
-    random_input(call, &random, "k", 3, SHAPE(2, 1, 4));
-    random_input(call, &random, "v", 3, SHAPE(2, 1, 4));
+    random_input(call, &random, "q", 3, SHAPE(T, 2, 4));
+    random_input(call, &random, "k", 3, SHAPE(T, 1, 4));
+    random_input(call, &random, "v", 3, SHAPE(T, 1, 4));
     random_input(call, &random, "cache_k", 3, SHAPE(8, 1, 4));
     random_input(call, &random, "cache_v", 3, SHAPE(8, 1, 4));
-    index_input(call, "length", 7);
+    index_input(call, "length", length);
     call_output(call, F32, 1, SHAPE(2 * 8 * 4 + 1));
 }
+
+static void overfull_cache(Call *call) { beyond_the_cache(call, 7, 2); }
+static void full_cache(Call *call) { beyond_the_cache(call, 8, 1); }
 
 static void more_queries_than_keys(Call *call) {
     Random random = {.state = 2};
@@ -321,6 +324,8 @@ static void heads_that_cannot_share(Call *call) {
 
 static const Refusal refused_by_cache[] = {
     {"The capacity is not checked. 7 of 8 rows are filled, and 2 more do not fit", overfull_cache,
+     true},
+    {"The capacity is not checked. All 8 rows are filled, and 1 more does not fit", full_cache,
      true},
     {0}};
 static const Refusal refused_by_attention[] = {

@@ -47,6 +47,7 @@ typedef struct {
     bool exact; /* one answer alone is right, to the bit */
     Size size;
     Numbers numbers;
+    bool other_before;
     bool many_times;
     char *say;  /* [DIAGNOSIS]: what is wrong */
     char *note; /* [DIAGNOSIS]: what else is to be told; "" if nothing is */
@@ -89,7 +90,7 @@ static bool random_call_agrees(const Attempt *attempt, const Random *before, Ran
                    .call = &call,
                    .is_right = is_like_ours,
                    .truth = &ours,
-                   .other_before = attempt->many_times,
+                   .other_before = attempt->other_before,
                    .many_times = attempt->many_times,
                    .many_threads = attempt->size == MEDIUM,
                    .meets = attempt->size == MEDIUM && subject->library &&
@@ -111,7 +112,7 @@ static bool random_call_agrees(const Attempt *attempt, const Random *before, Ran
     char what[WORDS] = "", inputs[WORDS];
     snprintf(what, sizeof what, "%s", trial_trouble(&trial));
     bool agree = !what[0] && !trial_deviates(&trial, true, what);
-    bool shorter = !agree && trial.outcome.returned == 0 && !attempt->many_times &&
+    bool shorter = !agree && trial.outcome.returned == 0 && !attempt->other_before &&
                    before; /* it did not come through the call before */
     bool late = attempt->size == LONG && status_of(what) == DOES_NOT_COME_BACK;
     if (late) {
@@ -203,6 +204,7 @@ bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNO
         attempt.size = i == RANDOM_CALLS - 2 ? FAR : SMALL;
         attempt.numbers = numbers_of_call(i, i < RANDOM_CALLS ? 0 : seed_of_the_day());
         attempt.many_times = i == 2;
+        attempt.other_before = i % 4 == 2;
         bool agree = i == RANDOM_CALLS - 1
                          ? medium_calls_agree(&attempt, &before, &random)
                          : random_call_agrees(&attempt, i ? &before : NULL, &random);
@@ -213,7 +215,7 @@ bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNO
         }
         before = start;
     }
-    attempt.many_times = false;
+    attempt.many_times = attempt.other_before = false;
     attempt.numbers = usual_numbers;
     attempt.size = EMPTY;
     if (subject->kernel->may_be_empty && !random_call_agrees(&attempt, NULL, &random)) return false;
