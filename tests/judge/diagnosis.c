@@ -150,6 +150,7 @@ static Rule *const likely[] = {
     steps_by_another_length,
     is_multiplied,
     is_added_to,
+    is_another_formula,
     is_an_approximation,
     sees_other_keys,
     is_wrong_for_special_numbers,

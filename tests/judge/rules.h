@@ -22,6 +22,7 @@ Rule is_multiplied, is_added_to;                 /* the right one times, or plus
 Rule is_multiplied_by_rows, is_added_to_by_rows; /* and one a row */
 Rule is_rounded_otherwise, is_an_approximation, is_less_exact; /* nearly right */
 Rule is_zero_where_wrong;
+Rule is_another_formula; /* diagnose_formula.c */
 Rule misreads_blocks; /* of quantized numbers */
 
 /* It is wrong in certain places, cases or numbers, diagnose_position.c: */
