@@ -115,7 +115,7 @@ relu_slope.wrong("leaky_tenth",
 relu_slope.wrong("nan_at_nan",
                  "Your slope at NaN is NaN. PyTorch's is 1, because x <= 0 is false for it",
                  lambda x: torch.where(x <= 0, 0, torch.where(x.isnan(), x, 1)))
-relu_slope.wrong("slope_of_sigmoid",
+relu_slope.wrong("slope_of_softplus",
                  "Your slope is a smooth step, sigmoid(x). ReLU's is 0, and above zero 1",
                  lambda x: sigmoid(x))
 
