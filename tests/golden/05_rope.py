@@ -403,9 +403,6 @@ wrong_factor("longrope_root_missing", [LONGROPE],
 wrong_theta("dynamic_without_factor",
             "Your stretch is length / max_position_embeddings. It is factor length / max_position_embeddings - (factor - 1)",
             lambda p: (length_or_more(p) / p.max_position_embeddings) ** (p.D / (p.D - 2)))
-wrong_theta("dynamic_nothing_subtracted",
-            "Your stretch is factor length / max_position_embeddings. Subtract factor - 1: at the trained length it is 1",
-            lambda p: (p.factor * length_or_more(p) / p.max_position_embeddings) ** (p.D / (p.D - 2)))
 wrong_theta("dynamic_exponent_upside_down",
             "Your stretch is raised to (D - 2)/D. Raise it to D/(D - 2), so that the slowest pair just fits",
             lambda p: stretch(p, length_or_more(p)) ** ((p.D - 2) / p.D))
