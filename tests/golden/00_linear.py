@@ -3,7 +3,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from golden import Kernel, normal, summed_in_half
+from golden import Kernel, normal
 
 
 def add(bias):
@@ -135,9 +135,6 @@ linear.wrong_tails("sum over the inputs", lambda full, x, weight, bias=None:
                    x[:, :full(x.shape[1])] @ weight[:, :full(x.shape[1])].T + add(bias))
 
 
-linear.wrong("bias_twice",
-             "Your bias is added twice: y begins with it, and it is added at the end. Add it once",
-             lambda x, weight, bias=None: x @ weight.T + 2 * add(bias))
 linear.wrong("bias_in_the_first_row",
              "Your bias is added in the first row alone. Add it to every row",
              lambda x, weight, bias=None: x @ weight.T + add(bias) * (torch.arange(len(x)) == 0)[:, None])
@@ -157,9 +154,6 @@ linear.wrong("all_in_bf16",
 linear.wrong("output_in_bf16",
              "Your y is rounded to bfloat16, 8 bits. It is float32",
              lambda x, weight, bias=None: (x @ weight.T + add(bias)).bfloat16().to(x.dtype))
-linear.wrong("sum_in_half",
-             "Your sum is kept in float16, 11 bits. Sum in a float, or better in a double",
-             lambda x, weight, bias=None: None if x.shape[1] > 200 else summed_in_half(x[:, None] * weight) + add(bias))
 for block in 8, 16, 32, 64:
     linear.wrong(f"last_block_of_{block}_alone",
                  f"Your sum is that of the last block of {block} inputs alone. Add the blocks up: y +=, and not y =",
