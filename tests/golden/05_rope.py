@@ -757,6 +757,8 @@ def mistakes_of_a_rotation(kernel, layout, pairs, other, other_pairs):
     wrong_turn("overwritten_by_the_second",
                "Your first number comes from a second that is turned already. Read a and b before you write",
                lambda a, b, c, s: (a * c - (a * s + b * c) * s, a * s + b * c))
+    wrong_turn("turned_backwards", "Your pairs are rotated in the opposite direction. The right result is (a cos - b sin, a sin + b cos)",
+               lambda a, b, c, s: turn(a, b, c, -s))
     wrong_turn("cosine_and_sine_swapped",
                "Your cosine and sine are swapped. It is (a cos - b sin, a sin + b cos)",
                lambda a, b, c, s: turn(a, b, s, c))
