@@ -43,6 +43,12 @@ def carried(statistic, axis, count):
     return torch.cat(out, axis)
 
 
+def fast_inverse_root(x):
+    """1 / sqrt(x) of a float32 by halving its exponent, and one step of Newton's method."""
+    first = (0x5f3759df - (x.float().contiguous().view(torch.int32) >> 1)).view(torch.float32).to(x.dtype)
+    return first * (1.5 - x / 2 * first * first)
+
+
 def rescale(y, weight, bias=None):
     return y * weight + (0 if bias is None else bias)
 
@@ -304,6 +310,10 @@ batch_norm.wrong(
     "running_statistics",
     "Your mean and variance are the running ones: a tenth of the batch's, and nine of 0 and 1. In training take the batch's own",
     lambda x, weight, bias, eps: of_running(x, eps) * weight + bias)
+for kernel, axis in (layer_norm, ROW), (batch_norm, COLUMN):
+    kernel.wrong("fast_inverse_root",
+                 "Your 1 / root is the fast one of 0x5f3759df, right to three digits. Write 1 / sqrt(variance + eps)",
+                 lambda x, weight, bias, eps, axis=axis: (x - mean(x, axis)) * fast_inverse_root(variance(x, axis) + eps) * weight + bias)
 layer_norm.wrong(
     "weight_before_the_norm",
     "Your x is multiplied by the weight before it is normalized. Normalize x, then multiply by weight[i]",
@@ -512,6 +522,9 @@ rms_norm.wrong("weight_of_the_row",
                lambda x, weight, eps: right_rms(x, eps) * weight[:len(x), None]
                if len(x) <= x.shape[1] else None)
 
+wrong_rms("fast_inverse_root",
+          "Your 1 / root is the fast one of 0x5f3759df, right to three digits. Write 1 / sqrt(mean(x^2) + eps)",
+          lambda x, eps: x * fast_inverse_root(mean(x**2) + eps))
 rms_norm.wrong("weight_before_the_norm",
                "Your x is multiplied by the weight before its squares are summed. Normalize x, then multiply by weight[i]",
                lambda x, weight, eps: right_rms(x * weight, eps))

@@ -354,6 +354,18 @@ rope_frequencies.wrong(
     on_parameters(lambda p: by_hand(p) if p.rope_type == LONGROPE else None,
                   factor=lambda p: attention_factor(replace(p, rope_type=YARN))))
 
+wrong_frequency("wavelengths_blended", [YARN, LLAMA3],
+                "You blend wavelengths, s / frequency + (1 - s) factor / frequency. Blend the frequencies themselves",
+                lambda p: (lambda frequency, share: frequency / (share + (1 - share) * p.factor))(
+                    default(p), share_kept(p, default(p))))
+wrong_frequency("theta_times_factor", [LINEAR],
+                "Your theta is multiplied by the factor. Linear scaling divides the frequencies by it",
+                lambda p: by_hand(replace(p, rope_type=DEFAULT, rope_theta=p.rope_theta * p.factor)))
+wrong_frequency("theta_stretched_for_linear", [LINEAR],
+                "Your theta is multiplied by factor^(D/(D - 2)), as NTK-aware scaling has it. Linear scaling divides the frequencies by the factor",
+                lambda p: None if p.D == 2 else by_hand(replace(p, rope_type=DEFAULT, rope_theta=p.rope_theta * p.factor ** (p.D / (p.D - 2)))))
+
+
 def wrong_factor(name, types, advice, factor):
     """A mistake of what is returned behind the frequencies."""
     rope_frequencies.wrong(name, advice, on_parameters(lambda p: by_hand(p) if p.rope_type in types else None, factor=factor))
@@ -992,6 +1004,12 @@ def at_first(qkv, cosine, sine, KV):
 
 
 rope_qkv.wrong("keys_and_values_first", "You take a row for keys, values, queries. It is H queries, KV keys, then KV values", at_first)
+wrong_turn("table_doubled_otherwise", "Your table is doubled for the pairs (2i, 2i + 1). Here they are (i, i + D/2): double it so",
+           lambda x, cosine, sine: (lambda a, b: x * beside(cosine, cosine)[:, None] + behind(-b, a) * beside(sine, sine)[:, None])(*halves(x)))
+wrong_turn("first_without_sine", "Your first number is a cos alone. It is a cos - b sin",
+           lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, sine, lambda a, b, c, s: (a * c, a * s + b * c)))
+wrong_turn("second_sine_negative", "Your second number is b cos - a sin. It is a sin + b cos",
+           lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, sine, lambda a, b, c, s: (a * c - b * s, b * c - a * s)))
 wrong_part("queries_scaled", "Your queries are divided by sqrt(D). Here they are turned alone; the scores are divided later",
            lambda q, k, v, turn_heads: [turn_heads(q) / q.shape[2]**0.5, turn_heads(k), v])
 wrong_part("one_key_for_all", "Your keys are all the first one. A row has KV of them",

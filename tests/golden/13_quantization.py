@@ -311,6 +311,7 @@ def make_quantizer(name):
         wrong("level_without_sign", "Your levels are never negative. fabsf is for the scale; a level has its number's sign",
               levels=lambda q: q.abs())
         wrong("unsigned_levels", "Your levels are shifted by 128, as unsigned bytes. They are signed ones", shift=128)
+        wrong("scale_of_half_a_block", "Your scale is that of the first 16 numbers of a block. Look at all 32", scale=lambda b: amax(b[:, :16]) / 127)
         wrong("no_magnitude", "Your scale is of the largest number. Take the largest magnitude: fabsf before the comparison",
               scale=lambda b: b.amax(1, keepdim=True) / 127)
         for twin, limited in ("", lambda q: q), ("_and_limited", lambda q: q.clamp(-128, 127)), ("_and_limited_to_127", lambda q: q.clamp(-127, 127)):
@@ -596,6 +597,8 @@ def wrong_simple(kernel, name):
         wrong("zero_in_the_table", "Your table has a 0 for level 8. That entry is 1", signed=lambda q: torch.where(q == 8, 0, IQ4[q]))
         wrong("minus_one_in_the_table", "Your table has -1 for level 8. That entry is 1: seven of the others are positive, and eight negative",
               signed=lambda q: torch.where(q == 8, -1, IQ4[q]))
+        wrong("table_from_-128", "Your table begins with -128. It begins with -127", signed=lambda q: torch.where(q == 0, -128, IQ4[q]))
+        wrong("table_to_127", "Your table ends with 127. It ends with 113", signed=lambda q: torch.where(q == 15, 127, IQ4[q]))
         wrong("table_mirrored", "Your negative entries are the positive ones with a minus. The table is lopsided: it begins with -127, and ends with 113",
               signed=lambda q: torch.where(q < 8, -IQ4[torch.where(q < 8, 15 - q, q)], IQ4[q]))
         wrong("table_without_minus", "Your table has lost its signs. Its first eight entries are negative", signed=lambda q: IQ4[q].abs())
