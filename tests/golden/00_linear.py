@@ -33,6 +33,12 @@ def as_q8_0(x):
     return in_blocks(x, kept=lambda scale: scale.half().to(x.dtype))
 
 
+def in_kept_lanes(x, lanes, kept):
+    """What is left where only some lanes of a vector are added up at the end, and the numbers that fill no vector."""
+    number = torch.arange(x.shape[1])
+    return x * ((number % lanes < kept) | (number >= x.shape[1] // lanes * lanes))
+
+
 linear = Kernel("linear", "common", "torch.nn.functional.linear",
                 pytorch=lambda x, weight, bias=None: F.linear(x, weight, bias),
                 formula=lambda x, weight, bias=None: x @ weight.T + add(bias))
@@ -127,6 +133,44 @@ linear.wrong("written_transposed",
              lambda x, weight, bias=None: (x @ weight.T + add(bias)).T.reshape(len(x), -1))
 linear.wrong_tails("sum over the inputs", lambda full, x, weight, bias=None:
                    x[:, :full(x.shape[1])] @ weight[:, :full(x.shape[1])].T + add(bias))
+
+
+linear.wrong("bias_in_the_first_row",
+             "Your bias is added in the first row alone. Add it to every row",
+             lambda x, weight, bias=None: x @ weight.T + add(bias) * (torch.arange(len(x)) == 0)[:, None])
+linear.wrong("first_bias_for_all",
+             "Your bias is that of output 0. Each output has its own: bias[o]",
+             lambda x, weight, bias=None: None if bias is None else x @ weight.T + bias[:1])
+linear.wrong("weight_in_bf16",
+             "Your weight is rounded to bfloat16, 8 bits. It is float32, and is multiplied as it is",
+             lambda x, weight, bias=None: x @ weight.bfloat16().to(x.dtype).T + add(bias))
+linear.wrong("weight_in_half",
+             "Your weight is rounded to float16, 11 bits. It is float32, and is multiplied as it is",
+             lambda x, weight, bias=None: x @ weight.half().to(x.dtype).T + add(bias))
+linear.wrong("all_in_bf16",
+             "Your x, weight, bias and y are rounded to bfloat16, as under torch.autocast. All of them are float32",
+             lambda x, weight, bias=None: (x.bfloat16().to(x.dtype) @ weight.bfloat16().to(x.dtype).T + (
+                 0 if bias is None else bias.bfloat16().to(x.dtype))).bfloat16().to(x.dtype))
+linear.wrong("output_in_bf16",
+             "Your y is rounded to bfloat16, 8 bits. It is float32",
+             lambda x, weight, bias=None: (x @ weight.T + add(bias)).bfloat16().to(x.dtype))
+for block in 8, 16, 32, 64:
+    linear.wrong(f"last_block_of_{block}_alone",
+                 f"Your sum is that of the last block of {block} inputs alone. Add the blocks up: y +=, and not y =",
+                 lambda x, weight, bias=None, block=block: (lambda start: x[:, start:] @ weight[:, start:].T + add(bias))(
+                     (x.shape[1] - 1) // block * block))
+for lanes in 4, 8, 16:
+    linear.wrong(f"half_of_{lanes}_lanes_alone",
+                 f"Your vector of {lanes} sums is added up by its first {lanes // 2} alone. Add all {lanes}",
+                 lambda x, weight, bias=None, lanes=lanes: in_kept_lanes(x, lanes, lanes // 2) @ weight.T + add(bias))
+    linear.wrong(f"first_of_{lanes}_lanes_alone",
+                 f"Your vector of {lanes} sums is not added up: you take its first number alone. Add all {lanes}",
+                 lambda x, weight, bias=None, lanes=lanes: in_kept_lanes(x, lanes, 1) @ weight.T + add(bias))
+    linear.wrong(f"last_{lanes}_overlap",
+                 f"Your last vector is the last {lanes} inputs, of which some were added before. Add each input once",
+                 lambda x, weight, bias=None, lanes=lanes: None if x.shape[1] < lanes
+                 else x @ weight.T + add(bias) + (lambda again: x[:, again] @ weight[:, again].T)(
+                     slice(x.shape[1] - lanes, x.shape[1] // lanes * lanes) if x.shape[1] % lanes else slice(0)))
 
 linear.case("by_hand", "Chapter 3's example: the sums of three hidden units.",
             x=[[1, 2]], weight=[[1, 1], [1, -1], [0, 2]])

@@ -43,6 +43,12 @@ def carried(statistic, axis, count):
     return torch.cat(out, axis)
 
 
+def fast_inverse_root(x):
+    """1 / sqrt(x) of a float32 by halving its exponent, and one step of Newton's method."""
+    first = (0x5f3759df - (x.float().contiguous().view(torch.int32) >> 1)).view(torch.float32).to(x.dtype)
+    return first * (1.5 - x / 2 * first * first)
+
+
 def rescale(y, weight, bias=None):
     return y * weight + (0 if bias is None else bias)
 
@@ -223,6 +229,56 @@ def mistakes_of_a_variance(kernel, axis, other_axis, each, count):
                  lambda x, weight, bias, eps: (right(x, eps) + bias) * weight)
 
 
+    def folded(name, advice, shift):
+        """x scaled and shifted, as if the mean were taken off; shift(mean, scale, weight, bias) says what is added."""
+        def formula(x, weight, bias, eps):
+            scale = 1 / (variance(x, axis) + eps).sqrt()
+            return x * scale * weight + shift(mean(x, axis), scale, weight, bias)
+        kernel.wrong(name, advice, formula)
+
+    folded("mean_without_weight",
+           "Your mean's part is not multiplied by the weight: x s w + b - mean s. It is x s w + b - mean s w",
+           lambda mean, scale, weight, bias: bias - mean * scale)
+    folded("mean_without_scale",
+           "Your mean's part is not divided by the root: x s w + b - mean w. It is x s w + b - mean s w",
+           lambda mean, scale, weight, bias: bias - mean * weight)
+    folded("mean_as_it_is",
+           "Your mean is taken off at the end, x s w + b - mean. Take it off x first: there it is x s w + b - mean s w",
+           lambda mean, scale, weight, bias: bias - mean)
+    folded("mean_added", "Your mean is added. Subtract it: x - mean",
+           lambda mean, scale, weight, bias: bias + mean * scale * weight)
+    kernel.wrong("bias_divided_by_the_root",
+                 "Your bias is divided by the root, too. Add bias[i] at the end, as it is",
+                 lambda x, weight, bias, eps: (centred(x) * weight + bias) / (variance(x, axis) + eps).sqrt())
+    kernel.wrong("weight_divides",
+                 "You divide by the weight. Multiply the normalized number by weight[i]",
+                 lambda x, weight, bias, eps: right(x, eps) / weight + bias)
+    for fixed in 8, 12:
+        wrong(f"epsilon_always_1e-{fixed}",
+              f"Your epsilon is 1e-{fixed}, whatever is handed in. Take eps: models differ in it",
+              lambda x, eps, fixed=fixed: centred(x) / (variance(x, axis) + 10.0**-fixed).sqrt())
+    wrong("mean_not_squared",
+          "Your variance is E[x^2] - E[x]. It is E[x^2] - E[x]^2, or better the mean of (x - mean)^2",
+          lambda x, eps: centred(x) / (mean(x**2, axis) - mean(x, axis) + eps).sqrt())
+
+    def means_so_far(x):
+        """Of each number and those before it, and of those before it alone."""
+        numbers = torch.arange(1, x.shape[axis] + 1).reshape((-1, 1) if axis == COLUMN else (1, -1))
+        sums = x.cumsum(axis)
+        return sums / numbers, (sums - x) / (numbers - 1).clamp(min=1)
+
+    for name, which, advice in ("old", 1, "the square of x - the mean before"), ("new", 0, "the square of x - the mean behind"):
+        wrong(f"welford_with_the_{name}_mean_twice",
+              f"Your running variance adds {advice} each number. Welford's adds (x - the mean before) (x - the mean behind)",
+              lambda x, eps, which=which: centred(x) / (mean((x - means_so_far(x)[which])**2, axis) + eps).sqrt())
+    wrong("sum_not_finished",
+          "Your output is written while its variance is still summed. Finish the sum, then divide",
+          lambda x, eps: centred(x) / ((centred(x)**2).cumsum(axis) / x.shape[axis] + eps).sqrt())
+    wrong("mean_not_finished",
+          "Your variance is summed in the loop that sums the mean, with the sum so far. Finish the mean, then sum (x - mean)^2",
+          lambda x, eps: centred(x) / (mean((x - x.cumsum(axis) / x.shape[axis])**2, axis) + eps).sqrt())
+
+
 def over_dim(x, eps):
     """The mistake: what is summed over the rows is divided by dim."""
     means = mean(x, COLUMN) * len(x) / x.shape[1]
@@ -243,6 +299,25 @@ batch_norm.wrong(
     "inference",
     "Your mean and variance are 0 and 1, what a new layer has for inference. Take the batch's own",
     lambda x, weight, bias, eps: x / (1 + eps)**0.5 * weight + bias)
+
+def of_running(x, eps):
+    """What BatchNorm keeps for inference, after one step from 0 and 1."""
+    unbiased = variance(x, COLUMN) * len(x) / max(len(x) - 1, 1)
+    return (x - 0.1 * mean(x, COLUMN)) / (0.9 + 0.1 * unbiased + eps).sqrt()
+
+
+batch_norm.wrong(
+    "running_statistics",
+    "Your mean and variance are the running ones: a tenth of the batch's, and nine of 0 and 1. In training take the batch's own",
+    lambda x, weight, bias, eps: of_running(x, eps) * weight + bias)
+for kernel, axis in (layer_norm, ROW), (batch_norm, COLUMN):
+    kernel.wrong("fast_inverse_root",
+                 "Your 1 / root is the fast one of 0x5f3759df, right to three digits. Write 1 / sqrt(variance + eps)",
+                 lambda x, weight, bias, eps, axis=axis: (x - mean(x, axis)) * fast_inverse_root(variance(x, axis) + eps) * weight + bias)
+layer_norm.wrong(
+    "weight_before_the_norm",
+    "Your x is multiplied by the weight before it is normalized. Normalize x, then multiply by weight[i]",
+    lambda x, weight, bias, eps: (x * weight - mean(x * weight)) / (variance(x * weight) + eps).sqrt() + bias)
 
 SIXTEENTHS = [1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 1, -1, 3, -3, 5, -5]
 
@@ -422,6 +497,12 @@ rms_norm.wrong_tails("sum of squares", lambda full, x, weight, eps:
                      x / ((x[:, :full(x.shape[-1])]**2).sum(-1, keepdim=True) / x.shape[-1] + eps).sqrt() * weight)
 
 
+def in_kept_lanes(x, lanes, kept):
+    """What is left where only some lanes of a vector are added up at the end, and the numbers that fill no vector."""
+    number = torch.arange(x.shape[1])
+    return torch.where((number % lanes < kept) | (number >= x.shape[1] // lanes * lanes), x, 0)
+
+
 def right_rms(x, eps):
     return x / (mean(x**2) + eps).sqrt()
 
@@ -440,6 +521,38 @@ rms_norm.wrong("weight_of_the_row",
                "Your weight is chosen by the row. It belongs to the feature: weight[i]",
                lambda x, weight, eps: right_rms(x, eps) * weight[:len(x), None]
                if len(x) <= x.shape[1] else None)
+
+wrong_rms("fast_inverse_root",
+          "Your 1 / root is the fast one of 0x5f3759df, right to three digits. Write 1 / sqrt(mean(x^2) + eps)",
+          lambda x, eps: x * fast_inverse_root(mean(x**2) + eps))
+rms_norm.wrong("weight_before_the_norm",
+               "Your x is multiplied by the weight before its squares are summed. Normalize x, then multiply by weight[i]",
+               lambda x, weight, eps: right_rms(x * weight, eps))
+rms_norm.wrong("weight_divides",
+               "You divide by the weight. Multiply the normalized number by weight[i]",
+               lambda x, weight, eps: right_rms(x, eps) / weight)
+rms_norm.wrong("weight_added",
+               "Your weight is added. Multiply the normalized number by weight[i]",
+               lambda x, weight, eps: right_rms(x, eps) + weight)
+rms_norm.wrong("weight_squared",
+               "Your weight is multiplied twice. Once is enough",
+               lambda x, weight, eps: right_rms(x, eps) * weight**2)
+wrong_rms("epsilon_always_1e-8",
+          "Your epsilon is 1e-8, whatever is handed in. Take eps: models differ in it",
+          lambda x, eps: x / (mean(x**2) + 1e-8).sqrt())
+wrong_rms("sum_not_finished",
+          "Your output is written while its squares are still summed. Finish the sum, then divide",
+          lambda x, eps: x / ((x**2).cumsum(ROW) / x.shape[-1] + eps).sqrt())
+wrong_rms("first_number_left_out",
+          "Your sum of squares begins one number too late. It runs over 0 .. dim - 1",
+          lambda x, eps: x / (mean(x**2) - x[:, :1]**2 / x.shape[-1] + eps).sqrt())
+for lanes in 4, 8, 16:
+    wrong_rms(f"half_of_{lanes}_lanes_alone",
+              f"Your vector of {lanes} sums is added up by its first {lanes // 2} alone. Add all {lanes}",
+              lambda x, eps, lanes=lanes: x / (mean(in_kept_lanes(x, lanes, lanes // 2)**2) + eps).sqrt())
+    wrong_rms(f"first_of_{lanes}_lanes_alone",
+              f"Your vector of {lanes} sums is not added up: you take its first number alone. Add all {lanes}",
+              lambda x, eps, lanes=lanes: x / (mean(in_kept_lanes(x, lanes, 1)**2) + eps).sqrt())
 
 rms_norm.case("by_hand", "The lesson's example: the mean of the squares is 9.",
               x=[[1, -1, 3, 5]], weight=[1, 1, 1, 0.5], eps=1e-5)
@@ -533,6 +646,28 @@ dyt.wrong("normalized_first",
           "Your x is brought to mean 0 and variance 1 first. DyT has no statistics: that is what it is for",
           lambda x, weight, bias, alpha:
               torch.tanh(alpha * (x - mean(x)) / (variance(x) + 1e-5).sqrt()) * weight + bias)
+
+dyt.wrong("twice_the_argument",
+          "Your (e^2u - 1) / (e^2u + 1) has u = 2 alpha x. It has u = alpha x",
+          lambda x, weight, bias, alpha: torch.tanh(2 * alpha * x) * weight + bias)
+dyt.wrong("negative",
+          "Your tanh falls: (1 - e^2x) / (1 + e^2x) has the wrong sign. It rises from -1 to 1",
+          lambda x, weight, bias, alpha: -torch.tanh(alpha * x) * weight + bias)
+dyt.wrong("erf",
+          "Your bend is erf, as in Derf. DyT bends by tanh",
+          lambda x, weight, bias, alpha: torch.erf(alpha * x) * weight + bias)
+dyt.wrong("arctangent",
+          "Your bend is the arctangent, up to pi/2. DyT bends by tanh, between -1 and 1",
+          lambda x, weight, bias, alpha: torch.atan(alpha * x) * weight + bias)
+dyt.wrong("alpha_always_0.5",
+          "Your alpha is 0.5, with which training begins. Take alpha: it is learned",
+          lambda x, weight, bias, alpha: torch.tanh(0.5 * x) * weight + bias)
+dyt.wrong("bias_before_weight",
+          "Your bias is added before the weight is multiplied. Multiply first, then add",
+          lambda x, weight, bias, alpha: (torch.tanh(alpha * x) + bias) * weight)
+dyt.wrong("weight_plus_one",
+          "Your weight is 1 + weight, as Gemma stores it. Multiply by the weight itself",
+          lambda x, weight, bias, alpha: torch.tanh(alpha * x) * (1 + weight) + bias)
 
 dyt.case("by_hand", "tanh of 0, 1 and -1 is 0, 0.76 and -0.76; alpha = 0.5 halves x first.",
          x=[[0, 2, -2]], weight=[1, 2, 3], bias=[10, 0, 0], alpha=0.5)
@@ -681,6 +816,17 @@ def mistakes_of_the_statistic(kernel, finish):
           lambda x, eps: torch.rsqrt(running(mean(x**2), COLUMN, x.shape[-1]) + eps))
     wrong("first_statistics_reused", "Every row is divided by the root of the first row. Each row has its own",
           lambda x, eps: torch.rsqrt(mean(x[:1]**2) + eps).expand(len(x), 1))
+    wrong("mean_square_in_bf16", "Your mean of squares is rounded to bf16. Keep it in float32",
+          lambda x, eps: torch.rsqrt(mean(x**2).to(torch.bfloat16).float() + eps))
+    wrong("squares_in_bf16", "Your squares are rounded to bf16. Square and sum in float32",
+          lambda x, eps: torch.rsqrt(mean((x**2).to(torch.bfloat16).float()) + eps))
+    wrong("dim_minus_one", "Your sum of squares is divided by dim - 1. Divide by dim",
+          lambda x, eps: torch.rsqrt(mean(x**2) * x.shape[-1] / (x.shape[-1] - 1) + eps))
+    wrong("variance_for_mean_square", "Your root is of the variance, mean((x - mean)^2). Take mean(x^2): RMSNorm knows no mean",
+          lambda x, eps: torch.rsqrt(variance(x) + eps))
+    kernel.wrong("weight_before_the_scale", "You round x weight to bf16 before you divide by the root. Divide x by the root first",
+                 lambda x, weight, eps, noise=1: ((x * weight).float() * (
+                     noise * torch.rsqrt(mean(x.float()**2) + eps))).to(torch.bfloat16))
     kernel.wrong("mean_subtracted", "You subtract the mean, as LayerNorm does. RMSNorm leaves it: divide x itself",
                  lambda x, weight, eps, noise=1: finish(weight, (x.float() - mean(x.float()))
                                                         * (noise * torch.rsqrt(variance(x.float()) + eps))))

@@ -106,6 +106,19 @@ relu_slope.wrong("one_everywhere",
                  "Your slope is 1 everywhere. Below zero it is 0",
                  lambda x: torch.ones_like(x))
 
+relu.wrong("gelu", "Your activation is GELU, which bends. ReLU is max(0, x)", lambda x: F.gelu(x))
+relu.wrong("silu", "Your activation is SiLU, which bends. ReLU is max(0, x)", lambda x: F.silu(x))
+relu.wrong("softplus", "Your activation is softplus, log(1 + e^x), which bends. ReLU is max(0, x)", lambda x: F.softplus(x))
+relu_slope.wrong("leaky_tenth",
+                 "Your slope below zero is 0.1, a leaky ReLU's. There it is 0",
+                 lambda x: torch.where(x <= 0, 0.1, torch.ones_like(x)))
+relu_slope.wrong("nan_at_nan",
+                 "Your slope at NaN is NaN. PyTorch's is 1, because x <= 0 is false for it",
+                 lambda x: torch.where(x <= 0, 0, torch.where(x.isnan(), x, 1)))
+relu_slope.wrong("slope_of_softplus",
+                 "Your slope is a smooth step, sigmoid(x). ReLU's is 0, and above zero 1",
+                 lambda x: sigmoid(x))
+
 for kernel in relu, relu_slope:
     kernel.case("by_hand", "The lesson's numbers: two on either side of zero, and zero.", x=[-3, -1, 0, 1, 3])
     kernel.case("ordinary", "33 numbers up to 9 in size.", x=uniform(-9, 9, 33))
@@ -182,6 +195,28 @@ sigma_slope.wrong("sigmoid_twice",
 sigma_slope.wrong("overflow",
                   "Your e^-x / (1 + e^-x)^2 overflows far to the left: 0 or NaN there. Write s (1 - s)",
                   lambda x: exp(-x.float()) / (1 + exp(-x.float()))**2)
+
+sigma.wrong("of_the_magnitude",
+            "Your output for negative x is that for -x. There it is e^x / (1 + e^x), or 1 - sigmoid(-x)",
+            lambda x: sigmoid(x.abs()))
+sigma.wrong("clipped_at_15",
+            "Your x is kept within 15 of zero, so that far left sigmoid stands still. It falls on: e^-x may be infinite",
+            lambda x: sigmoid(x.clamp(-15, 15)))
+sigma_slope.wrong("one_minus_square",
+                  "Your slope is 1 - s^2, by tanh's rule. Sigmoid's is s (1 - s)",
+                  lambda x: 1 - sigmoid(x)**2)
+sigma_slope.wrong("difference_for_product",
+                  "Your slope is s - (1 - s). Multiply them: s (1 - s)",
+                  lambda x: 2 * sigmoid(x) - 1)
+sigma_slope.wrong("square_of_one_minus",
+                  "Your slope is (1 - s)^2. It is s (1 - s)",
+                  lambda x: sigmoid(-x)**2)
+sigma_slope.wrong("times_x",
+                  "Your slope is x s (1 - s), the second term of SiLU's. Sigmoid's is s (1 - s)",
+                  lambda x: x * sigmoid(x) * (1 - sigmoid(x)))
+sigma_slope.wrong("overflow_to_the_right",
+                  "Your e^x / (1 + e^x)^2 overflows far to the right: 0 or NaN there. Write s (1 - s)",
+                  lambda x: exp(x.float()) / (1 + exp(x.float()))**2)
 
 for kernel in sigma, sigma_slope:
     kernel.case("by_hand", "1/2 and slope 1/4 at zero; 0.73 at 1.", x=[-1, 0, 1])
@@ -359,6 +394,58 @@ gelu_tanh_slope.wrong("constant_0.134145_for_0.044715",
                       "0.044715 x^3)",
                       lambda x: mistyped_slope(x, 0.134145, 3 * 0.044715))
 
+gelu_slope.wrong("slope_of_phi_as_sigmoid",
+                 "Your slope of Phi is Phi (1 - Phi), as if it were the sigmoid. It is the density phi: Phi(x) + x phi(x)",
+                 lambda x: Phi(x) + x * Phi(x) * (1 - Phi(x)))
+gelu_slope.wrong("second_term_halved",
+                 "Your second term is x phi(x) / 2. It is x phi(x): erf's slope has a 2, which the 1/2 takes off",
+                 lambda x: Phi(x) + x * phi(x) / 2)
+gelu_slope.wrong("second_term_doubled",
+                 "Your second term is 2 x phi(x). It is x phi(x): the 1/2 of GELU stands before erf's slope, too",
+                 lambda x: Phi(x) + 2 * x * phi(x))
+gelu_slope.wrong("slope_of_erf_of_x",
+                 "Your slope of erf(x / sqrt(2)) is that of erf at x, 2/sqrt(pi) e^(-x^2). It is sqrt(2/pi) e^(-x^2/2)",
+                 lambda x: Phi(x) + x * exp(-x**2) / math.sqrt(math.pi))
+gelu_slope.wrong("root_missing",
+                 "Your Phi has erf(x). It has erf(x / sqrt(2))",
+                 lambda x: (1 + erf(x)) / 2 + x * phi(x))
+gelu_slope.wrong("half_missing",
+                 "Your Phi is 1 + erf(x / sqrt(2)). Halve it: far right the slope is 1",
+                 lambda x: 2 * Phi(x) + x * phi(x))
+gelu_slope.wrong("divided_by_two_pi",
+                 "Your density is divided by 2 pi. Divide it by sqrt(2 pi)",
+                 lambda x: Phi(x) + x * exp(-x**2 / 2) / (2 * math.pi))
+for kernel, other in (gelu_slope, "Phi(x) + x phi(x)"), (gelu_tanh_slope, "(1 + tanh(u)) / 2 + x/2 (1 - tanh(u)^2) u'"):
+    kernel.wrong("slope_of_relu", f"Your slope is ReLU's. GELU's is {other}", lambda x: torch.where(x <= 0, 0, torch.ones_like(x)))
+gelu_tanh_slope.wrong("slope_of_the_gate_as_sigmoid",
+                      "Your slope of the gate g = (1 + tanh(u)) / 2 is g (1 - g). With tanh it is twice that, times u'",
+                      lambda x: (1 + tanh(inner(x))) / 2 + outer_slope(x) / 2)
+gelu_tanh_slope.wrong("factor_2_missing",
+                      "Your slope of the gate g = (1 + tanh(u)) / 2 is g (1 - g) u'. tanh(u) is sigmoid's of 2 u: it is 2 g (1 - g) u'",
+                      lambda x: (1 + tanh(inner(x))) / 2 + outer_slope(x) / 2 * inner_slope(x))
+gelu_tanh_slope.wrong("inner_slope_without_root",
+                      "Your u' is 1 + 3 * 0.044715 x^2. Multiply it by sqrt(2/pi)",
+                      lambda x: (1 + tanh(inner(x))) / 2 + outer_slope(x) * inner_slope(x) / ROOT)
+gelu_tanh_slope.wrong("inner_slope_of_x_alone",
+                      "Your u' is sqrt(2/pi) alone. The cubic term has a slope, too: sqrt(2/pi) (1 + 3 * 0.044715 x^2)",
+                      lambda x: (1 + tanh(inner(x))) / 2 + outer_slope(x) * ROOT)
+gelu_tanh_slope.wrong("cube_left_a_cube",
+                      "Your u' has 3 * 0.044715 x^3. The slope of x^3 is 3 x^2",
+                      lambda x: (1 + tanh(inner(x))) / 2 + outer_slope(x) * ROOT * (1 + 3 * 0.044715 * x**3))
+gelu_tanh_slope.wrong("half_missing",
+                      "Your first term is 1 + tanh(u). Halve it: far right the slope is 1",
+                      lambda x: 1 + tanh(inner(x)) + outer_slope(x) * inner_slope(x))
+gelu_tanh_slope.wrong("one_missing",
+                      "Your first term is tanh(u) / 2. It is (1 + tanh(u)) / 2",
+                      lambda x: tanh(inner(x)) / 2 + outer_slope(x) * inner_slope(x))
+gelu_tanh_slope.wrong("density_for_tanh",
+                      "Your second term is x phi(x), exact GELU's. Here it is x/2 (1 - tanh(u)^2) u'",
+                      lambda x: (1 + tanh(inner(x))) / 2 + x * phi(x))
+gelu_tanh_slope.wrong("slope_of_silu", "Your slope is SiLU's. This kernel is the slope of GELU's tanh approximation",
+                      lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))))
+gelu_tanh_slope.wrong("sigmoid_approximation", "Your slope is that of x sigmoid(1.702 x). This kernel is the slope of the tanh approximation",
+                      lambda x: sigmoid(1.702 * x) * (1 + 1.702 * x * (1 - sigmoid(1.702 * x))))
+
 for kernel in gelu, gelu_slope, gelu_tanh, gelu_tanh_slope:
     kernel.case("by_hand", "0 at zero and 0.84 at 1; slope 1/2 at zero and 1.08 at 1.", x=[-1, 0, 1])
     kernel.case("middle", "33 numbers about zero.", x=uniform(-0.5, 2, 33))
@@ -480,6 +567,32 @@ silu_slope.wrong("slope_of_gelu", "Your slope is GELU's. SiLU's is s (1 + x (1 -
 silu_slope.wrong("slope_of_relu", "Your slope is ReLU's. SiLU's is s (1 + x (1 - s))",
                  lambda x: torch.where(x <= 0, 0, torch.ones_like(x)))
 
+silu.wrong("of_the_magnitude",
+           "Your sigmoid for negative x is that for -x. There it is e^x / (1 + e^x), or 1 - sigmoid(-x)",
+           lambda x: x * sigmoid(x.abs()))
+silu.wrong("half_missing",
+           "Your factor 1/2 is missing: with tanh SiLU is x (1 + tanh(x / 2)) / 2",
+           lambda x: 2 * F.silu(x))
+silu.wrong("squared", "Your x stands before the sigmoid twice, x^2 sigmoid(x). Once is enough", lambda x: x * F.silu(x))
+silu_slope.wrong("output_for_sigmoid",
+                 "Your slope is s + f (1 - f) with f = silu(x). The sigmoid's slope is s (1 - s): s + x s (1 - s), or f + s (1 - f)",
+                 lambda x: sigmoid(x) + F.silu(x) * (1 - F.silu(x)))
+silu_slope.wrong("sigmoid_rule_on_the_output",
+                 "Your slope is f (1 - f) with f = silu(x), sigmoid's rule. SiLU's is s + x s (1 - s), or f + s (1 - f)",
+                 lambda x: F.silu(x) * (1 - F.silu(x)))
+silu_slope.wrong("output_plus_slope_of_sigmoid",
+                 "Your slope is f + s (1 - s) with f = silu(x). It is s + x s (1 - s), or f + s (1 - f)",
+                 lambda x: F.silu(x) + sigmoid(x) * (1 - sigmoid(x)))
+silu_slope.wrong("output_for_x",
+                 "Your second term is f s (1 - s) with f = silu(x). It is x s (1 - s)",
+                 lambda x: sigmoid(x) * (1 + F.silu(x) * (1 - sigmoid(x))))
+silu_slope.wrong("x_for_one",
+                 "Your second term is x (1 - x). It is x s (1 - s)",
+                 lambda x: sigmoid(x) + x * (1 - x))
+silu_slope.wrong("exponent_sign",
+                 "Your s is 1 / (1 + e^x). The exponent is -x",
+                 lambda x: sigmoid(-x) * (1 + x * sigmoid(x)))
+
 for kernel in silu, silu_slope:
     kernel.case("by_hand", "0 at zero and 0.73 at 1; slope 1/2 at zero and 0.93 at 1.", x=[-1, 0, 1])
     kernel.case("middle", "33 numbers about zero.", x=uniform(-0.9, 3, 33))
@@ -526,6 +639,45 @@ swish_slope.wrong("slope_of_sigmoid",
 swish_slope.wrong("product_alone",
                   "Your slope is beta x s (1 - s) alone. The product rule adds s",
                   lambda x, beta: beta * x * sigmoid(beta * x) * (1 - sigmoid(beta * x)))
+
+def unless_0(beta):
+    """beta, of which a 0 is taken for "not given"."""
+    return beta or 1.0
+
+
+for kernel in swish, swish_slope:
+    kernel.wrong("beta_0_for_1", "Your beta is 1 where it is given as 0. It is 0 then: x / 2, with the slope 1/2",
+                 lambda x, beta, right=kernel.formula: right(x, unless_0(beta)))
+    kernel.wrong("beta_without_sign", "Your beta has lost its sign. A negative one mirrors, x sigmoid(beta x)",
+                 lambda x, beta, right=kernel.formula: right(x, abs(beta)))
+    kernel.wrong("twice_as_steep", "Your (1 + tanh(beta x)) / 2 is sigmoid(2 beta x). Halve the argument: (1 + tanh(beta x / 2)) / 2",
+                 lambda x, beta, right=kernel.formula: right(x, 2 * beta))
+swish.wrong("exact_gelu", "Your activation is GELU, x Phi(x). Swish is x sigmoid(beta x)", lambda x, beta: F.gelu(x))
+swish.wrong("relu", "Your activation is ReLU, which does not bend. Swish is x sigmoid(beta x)", lambda x, beta: F.relu(x))
+swish_slope.wrong("slope_for_beta",
+                  "Your slope is that for beta, x^2 s (1 - s). It is asked for x: s (1 + beta x (1 - s))",
+                  lambda x, beta: x**2 * sigmoid(beta * x) * (1 - sigmoid(beta * x)))
+swish_slope.wrong("beta_squared",
+                  "Your second term has beta^2. The chain rule brings one beta: beta x s (1 - s)",
+                  lambda x, beta: sigmoid(beta * x) * (1 + beta**2 * x * (1 - sigmoid(beta * x))))
+swish_slope.wrong("sigmoid_of_x",
+                  "Your s is sigmoid(x). It is sigmoid(beta x), in s (1 + beta x (1 - s))",
+                  lambda x, beta: sigmoid(x) * (1 + beta * x * (1 - sigmoid(x))))
+swish_slope.wrong("second_term_without_s",
+                  "Your second term is beta x (1 - s). It is beta x s (1 - s)",
+                  lambda x, beta: sigmoid(beta * x) + beta * x * (1 - sigmoid(beta * x)))
+swish_slope.wrong("sigmoid_for_one_minus",
+                  "Your second term is beta x s^2. It is beta x s (1 - s)",
+                  lambda x, beta: sigmoid(beta * x) * (1 + beta * x * sigmoid(beta * x)))
+swish_slope.wrong("one_minus_missing",
+                  "Your second term is beta x s. It is beta x s (1 - s)",
+                  lambda x, beta: sigmoid(beta * x) * (1 + beta * x))
+swish_slope.wrong("beta_in_the_first_place_alone",
+                  "Your slope is beta f + s (1 - f) with f = swish(x). It is beta f + s (1 - beta f)",
+                  lambda x, beta: (lambda s: beta * x * s + s * (1 - x * s))(sigmoid(beta * x)))
+swish_slope.wrong("output_for_sigmoid",
+                  "Your slope is s + beta f (1 - f) with f = swish(x). The sigmoid's slope is s (1 - s): s + beta x s (1 - s)",
+                  lambda x, beta: (lambda s: s + beta * x * s * (1 - x * s))(sigmoid(beta * x)))
 
 def overflowing(x):
     """The sigmoid as a float32 e^x / (1 + e^x)."""

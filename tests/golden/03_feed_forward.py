@@ -56,6 +56,12 @@ def unit(name, source, pytorch, activation, instead, rounding=None):
     kernel.wrong("up_plus_one",
                  "Your up is up + 1, as gpt-oss has it. A Llama multiplies by up itself",
                  lambda gate, up: activation(gate) * (up + 1))
+    kernel.wrong("gate_for_up",
+                 "Your second factor is the gate again. Multiply by up",
+                 lambda gate, up: activation(gate) * gate)
+    kernel.wrong("up_for_gate",
+                 "Your first factor is of up, too. It is of the gate",
+                 lambda gate, up: activation(up) * up)
     for wrong, what, other in instead:
         kernel.wrong(wrong, f"Your gate is bent by {what}",
                      lambda gate, up, other=other: other(gate) * up)
@@ -115,6 +121,38 @@ for name, advice, unit_of in [
         ("gpt_oss", "Your unit is gpt-oss's: both limited to 7, sigmoid(1.702 gate), and up + 1. A Llama's is gate sigmoid(gate) up",
          lambda gate, up: (lambda g: g * sigmoid(1.702 * g))(gate.clamp(max=7)) * (up.clamp(-7, 7) + 1))]:
     swiglu.wrong(name, advice, unit_of)
+
+glu.wrong("hard_sigmoid", "Your gate is bent by the piecewise linear sigmoid, gate / 6 + 1/2 clipped. Use e^-gate",
+          lambda gate, up: F.hardsigmoid(gate) * up)
+glu.wrong("overflow", "Your e^gate / (1 + e^gate) is infinity over infinity for a large gate. Write 1 / (1 + e^-gate)",
+          lambda gate, up: torch.exp(gate.float()) / (1 + torch.exp(gate.float())) * up)
+glu.wrong("relu", "Your gate is bent by ReLU, as in ReGLU. GLU's is sigmoid(gate)", lambda gate, up: relu(gate) * up)
+bilinear.wrong("gelu", "Your gate is bent by GELU, as in GEGLU. The bilinear unit bends nothing, gate up", lambda gate, up: gelu(gate) * up)
+bilinear.wrong("tanh", "Your gate is bent by tanh. The bilinear unit bends nothing, gate up", lambda gate, up: torch.tanh(gate) * up)
+bilinear.wrong("difference", "Your up is subtracted from the gate. Multiply them, element by element", lambda gate, up: gate - up)
+reglu.wrong("squared", "Your ReLU is squared, as in Primer. ReGLU's gate is gate itself above zero", lambda gate, up: relu(gate)**2 * up)
+reglu.wrong("absolute", "Your gate is |gate|. ReGLU's is 0 below zero", lambda gate, up: gate.abs() * up)
+reglu.wrong("negative_half", "Your gate is min(0, gate). ReGLU keeps what is above zero, max(0, gate)",
+            lambda gate, up: torch.where(gate >= 0, 0, gate) * up)
+reglu.wrong("sigmoid", "Your gate is bent by sigmoid, as in GLU. ReGLU's gate is max(0, gate)", lambda gate, up: sigmoid(gate) * up)
+geglu.wrong("half_missing", "Your factor 1/2 is missing: gelu(gate) is gate/2 (1 + erf(gate / sqrt(2)))",
+            lambda gate, up: 2 * gelu(gate) * up)
+geglu.wrong("one_missing", "Your 1 is missing: gelu(gate) is gate/2 (1 + erf(gate / sqrt(2)))",
+            lambda gate, up: gate * torch.erf(gate / 2**0.5) / 2 * up)
+geglu.wrong("root_multiplied", "Your erf is of gate sqrt(2). It is of gate / sqrt(2)",
+            lambda gate, up: gate * (1 + torch.erf(gate * 2**0.5)) / 2 * up)
+geglu.wrong("relu", "Your gate is bent by ReLU, as in ReGLU. GEGLU's gate is gelu(gate)", lambda gate, up: relu(gate) * up)
+geglu.wrong("sigmoid", "Your gate is bent by sigmoid, as in GLU. GEGLU's gate is gelu(gate)", lambda gate, up: sigmoid(gate) * up)
+swiglu.wrong("sigmoid_of_up", "Your sigmoid is of up, gate sigmoid(up). SwiGLU is gate sigmoid(gate) up",
+             lambda gate, up: gate * sigmoid(up))
+swiglu.wrong("half_missing", "Your factor 1/2 is missing: with tanh silu(gate) is gate (1 + tanh(gate / 2)) / 2",
+             lambda gate, up: 2 * silu(gate) * up)
+swiglu.wrong("hard_swish", "Your sigmoid is the piecewise linear one, gate / 6 + 1/2 clipped. Use e^-gate",
+             lambda gate, up: F.hardswish(gate) * up)
+swiglu.wrong("tanh", "Your gate is bent by gate tanh(gate). SwiGLU's gate is silu(gate) = gate sigmoid(gate)",
+             lambda gate, up: gate * torch.tanh(gate) * up)
+swiglu.wrong("slope", "Your gate is bent by the slope of SiLU. It is silu(gate) itself",
+             lambda gate, up: sigmoid(gate) * (1 + gate * (1 - sigmoid(gate))) * up)
 
 # What is far left is tiny, and yet no kernel may make it 0, or larger.
 for kernel, name, factor in (glu, "sigmoid", lambda gate: 1), (swiglu, "SiLU", identity):
@@ -265,6 +303,39 @@ feed_forward.wrong("sums_not_reset",
 feed_forward.wrong_tails("sum in both layers", lambda full, w1, w2, **the_rest: feed(
     w1=without_end(w1, full(len(w1[0]))), w2=without_end(w2, full(len(w2[0]))), **the_rest))
 
+feed_forward.wrong("swapped",
+                   "Your w1 and w2 are exchanged. w1 comes first, w1[F][C]; then w2[C][F]",
+                   lambda w1, w2, **the_rest: feed(w1=w2.reshape(w1.shape), w2=w1.reshape(w2.shape), **the_rest))
+feed_forward.wrong("w1_for_both",
+                   "Your second matrix is w1 again, read as [C][F]. It is w2",
+                   lambda w1, w2, **the_rest: feed(w1=w1, w2=w1.reshape(w2.shape), **the_rest))
+feed_forward.wrong("tied",
+                   "Your second matrix is w1, transposed. It is w2",
+                   lambda w1, w2, **the_rest: feed(w1=w1, w2=w1.T, **the_rest))
+feed_forward.wrong("always_silu",
+                   "Your activation is SiLU whatever is handed in. Call activation(n, out, x)",
+                   lambda activation, **the_rest: feed(activation=SILU, **the_rest))
+feed_forward.wrong("bent_in_the_first_C",
+                   "Your activation is applied to the first C of a token's hidden numbers. Apply it to all F",
+                   lambda x, w1, w2, activation, b1=None, b2=None: None if len(w1) < len(w2) else (
+                       lambda hidden: affine(torch.cat([ACTIVATIONS[activation](hidden[:, :len(w2)]), hidden[:, len(w2):]], 1), w2, b2))(
+                           affine(x, w1, b1)))
+feed_forward.wrong("activation_first",
+                   "Your activation is applied to x, before the first matrix. It stands between the two",
+                   lambda x, w1, w2, activation, b1=None, b2=None: affine(affine(ACTIVATIONS[activation](x), w1, b1), w2, b2))
+feed_forward.wrong("b1_twice",
+                   "Your b1 is added twice. Add it once, before the activation",
+                   lambda b1=None, **the_rest: feed(b1=None if b1 is None else b1 + b1, **the_rest))
+feed_forward.wrong("b1_only_with_b2",
+                   "Your b1 is added only where b2 is given, too. Each may be NULL alone",
+                   lambda b1=None, b2=None, **the_rest: feed(b1=None if b2 is None else b1, b2=b2, **the_rest))
+feed_forward.wrong("b2_only_with_b1",
+                   "Your b2 is added only where b1 is given, too. Each may be NULL alone",
+                   lambda b1=None, b2=None, **the_rest: feed(b1=b1, b2=None if b1 is None else b2, **the_rest))
+feed_forward.wrong("b2_for_each_unit",
+                   "Your b2 is added with every product. Add it once, at the end",
+                   lambda w1, b2=None, **the_rest: feed(w1=w1, b2=None if b2 is None else len(w1) * b2, **the_rest))
+
 feed_forward.case("by_hand", "The lesson's example: two inputs, three hidden units, of which ReLU shuts one.",
                   x=[[1, 2]], w1=[[1, 1], [1, -1], [0, 2]], w2=[[1, 2, 1], [0, 1, -1]], activation=RELU)
 feed_forward.case("vaswani", "The Transformer of 2017: ReLU, biases, F = 4 C.",
@@ -404,6 +475,30 @@ gated_feed_forward.wrong(
 gated_feed_forward.wrong_tails("sum in all three layers", lambda full, w_gate, w_up, w_down, **the_rest: gated(
     w_gate=without_end(w_gate, full(len(w_gate[0]))), w_up=without_end(w_up, full(len(w_up[0]))),
     w_down=without_end(w_down, full(len(w_down[0]))), **the_rest))
+
+gated_feed_forward.wrong(
+    "up_for_gate",
+    "Your gate and up are both computed by w_up. The gate has its own matrix, w_gate",
+    lambda w_gate, w_up, **the_rest: gated(w_gate=w_up, w_up=w_up, **the_rest))
+gated_feed_forward.wrong(
+    "down_for_gate",
+    "Your w_gate and w_down are exchanged. Meta's w1 is the gate, and its w2 is down",
+    lambda w_gate, w_down, **the_rest:
+        gated(w_gate=w_down.reshape(w_gate.shape), w_down=w_gate.reshape(w_down.shape), **the_rest))
+gated_feed_forward.wrong(
+    "gate_into_down",
+    "Your w_down is given the gate, and not what the unit made of gate and up. Hand it the unit's output",
+    lambda x, w_gate, w_up, w_down, unit: affine(affine(x, w_gate), w_down))
+gated_feed_forward.wrong(
+    "gated_in_the_first_C",
+    "Your unit is applied to the first C of a token's hidden numbers. Apply it to all F",
+    lambda x, w_gate, w_up, w_down, unit: None if len(w_gate) < len(w_down) else (lambda gate, up, C: affine(
+        torch.cat([UNITS[unit](gate[:, :C], up[:, :C]), gate[:, C:]], 1), w_down))(affine(x, w_gate), affine(x, w_up), len(w_down)))
+gated_feed_forward.wrong(
+    "residual_of_the_hidden",
+    "Your gate is added to the unit's output. Hand w_down that output alone",
+    lambda x, w_gate, w_up, w_down, unit: affine(
+        affine(x, w_gate) + UNITS[unit](affine(x, w_gate), affine(x, w_up)), w_down))
 
 gated_feed_forward.case("by_hand", "The lesson's example: two inputs, three hidden units.",
                         x=[[1, 2]], w_gate=[[1, 1], [1, -1], [0, 2]], w_up=[[1, 0], [0, 1], [2, 1]],

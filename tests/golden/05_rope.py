@@ -354,6 +354,100 @@ rope_frequencies.wrong(
     on_parameters(lambda p: by_hand(p) if p.rope_type == LONGROPE else None,
                   factor=lambda p: attention_factor(replace(p, rope_type=YARN))))
 
+wrong_frequency("wavelengths_blended", [YARN, LLAMA3],
+                "You blend wavelengths, s / frequency + (1 - s) factor / frequency. Blend the frequencies themselves",
+                lambda p: (lambda frequency, share: frequency / (share + (1 - share) * p.factor))(
+                    default(p), share_kept(p, default(p))))
+wrong_frequency("theta_times_factor", [LINEAR],
+                "Your theta is multiplied by the factor. Linear scaling divides the frequencies by it",
+                lambda p: by_hand(replace(p, rope_type=DEFAULT, rope_theta=p.rope_theta * p.factor)))
+wrong_frequency("theta_stretched_for_linear", [LINEAR],
+                "Your theta is multiplied by factor^(D/(D - 2)), as NTK-aware scaling has it. Linear scaling divides the frequencies by the factor",
+                lambda p: None if p.D == 2 else by_hand(replace(p, rope_type=DEFAULT, rope_theta=p.rope_theta * p.factor ** (p.D / (p.D - 2)))))
+
+
+def wrong_factor(name, types, advice, factor):
+    """A mistake of what is returned behind the frequencies."""
+    rope_frequencies.wrong(name, advice, on_parameters(lambda p: by_hand(p) if p.rope_type in types else None, factor=factor))
+
+
+def yarn_factor(p, times=0.1, plus=1, log=math.log):
+    return p.attention_factor or (times * log(p.factor) + plus if p.factor > 1 else 1)
+
+
+wrong_factor("yarn_mscale_alone", [YARN],
+             "Your factor is 0.1 mscale ln(factor) + 1 where mscale is given, and mscale_all_dim is not. mscale counts only where both are",
+             lambda p: yarn_factor(p, times=0.1 * p.mscale) if p.mscale and not p.mscale_all_dim else attention_factor(p))
+wrong_factor("yarn_mscale_all_dim_ignored", [YARN],
+             "Your factor is 0.1 mscale ln(factor) + 1 wherever mscale is given. It counts only where mscale_all_dim is given, too, and is "
+             "then divided by 0.1 mscale_all_dim ln(factor) + 1",
+             lambda p: yarn_factor(p, times=0.1 * (p.mscale or 1)))
+wrong_factor("yarn_mscale_ignored", [YARN],
+             "Your factor is 0.1 ln(factor) + 1 where mscale and mscale_all_dim are given. Then it is (0.1 mscale ln(factor) + 1) / "
+             "(0.1 mscale_all_dim ln(factor) + 1)", yarn_factor)
+wrong_factor("yarn_mscale_ratio", [YARN],
+             "Your factor is mscale over mscale_all_dim. Each is put into 0.1 mscale ln(factor) + 1 first",
+             lambda p: p.attention_factor or (p.mscale / p.mscale_all_dim if p.mscale and p.mscale_all_dim else yarn_factor(p)))
+wrong_factor("yarn_mscale_upside_down", [YARN],
+             "Your mscale and mscale_all_dim are exchanged. What mscale gives is divided by what mscale_all_dim gives",
+             lambda p: attention_factor(replace(p, mscale=p.mscale_all_dim, mscale_all_dim=p.mscale)))
+wrong_factor("attention_factor_not_taken", [YARN, LONGROPE],
+             "You compute a factor where attention_factor is given. Then return attention_factor",
+             lambda p: attention_factor(replace(p, attention_factor=0)))
+wrong_factor("yarn_one_forgotten", [YARN], "Your factor is 0.1 ln(factor). Add 1: 0.1 ln(factor) + 1",
+             lambda p: yarn_factor(p, plus=0) if not p.mscale_all_dim else attention_factor(p))
+wrong_factor("yarn_log_of_base_10", [YARN], "Your logarithm is that of base 10. It is the natural one: 0.1 ln(factor) + 1",
+             lambda p: yarn_factor(p, log=math.log10) if not p.mscale_all_dim else attention_factor(p))
+wrong_factor("yarn_factor_inverted", [YARN], "Your factor is 1 over the right one. Return 0.1 ln(factor) + 1 itself",
+             lambda p: 1 / attention_factor(p))
+wrong_factor("yarn_factor_squared", [YARN],
+             "Your factor is squared, as for the scores. It multiplies cosine and sine, and so queries and keys: return it once",
+             lambda p: attention_factor(p)**2)
+wrong_factor("factor_for_all_types", [LINEAR, DYNAMIC, LLAMA3],
+             "You return yarn's 0.1 ln(factor) + 1 for other types, too. Only yarn and longrope scale cosine and sine: return 1",
+             yarn_factor)
+wrong_factor("longrope_by_max", [LONGROPE],
+             "Your factor divides by ln(max_position_embeddings). It is by ln(original_max_position_embeddings)",
+             lambda p: attention_factor(replace(p, original_max_position_embeddings=p.max_position_embeddings)))
+wrong_factor("longrope_root_missing", [LONGROPE],
+             "Your factor is 1 + ln(factor) / ln(original). Take the root of that",
+             lambda p: p.attention_factor or attention_factor(p)**2)
+wrong_theta("dynamic_without_factor",
+            "Your stretch is length / max_position_embeddings. It is factor length / max_position_embeddings - (factor - 1)",
+            lambda p: (length_or_more(p) / p.max_position_embeddings) ** (p.D / (p.D - 2)))
+wrong_theta("dynamic_exponent_upside_down",
+            "Your stretch is raised to (D - 2)/D. Raise it to D/(D - 2), so that the slowest pair just fits",
+            lambda p: stretch(p, length_or_more(p)) ** ((p.D - 2) / p.D))
+
+
+def slide_of_yarn(p, each=0.5, last_possible=None, log=math.log):
+    """The share that is kept, with the mistakes of the two places where the slide begins and ends."""
+    def pair(times):
+        return each * p.D * log(p.original_max_position_embeddings / (times * 2 * math.pi)) / math.log(p.rope_theta)
+
+    first, last = pair(p.beta_fast or 32), pair(p.beta_slow or 1)
+    if not p.keep_fractions:
+        first, last = math.floor(first), math.ceil(last)
+    first, last = max(first, 0), min(last, p.D - 1 if last_possible is None else last_possible)
+    return 1 - ((torch.arange(p.D // 2) - first) / (last - first or 0.001)).clamp(0, 1)
+
+
+wrong_share("yarn_numbers_for_pairs", [YARN],
+            "Your slide begins and ends at D ln(…) / ln(theta). That counts numbers of a head: halve it to count pairs",
+            lambda p, frequency: slide_of_yarn(p, each=1))
+wrong_share("yarn_ends_at_the_last_pair", [YARN],
+            "Your slide ends at the last pair at the latest, D/2 - 1. It may end at D - 1, as in YaRN's own code",
+            lambda p, frequency: slide_of_yarn(p, last_possible=p.D // 2 - 1))
+wrong_share("yarn_hard_step", [YARN],
+            "Your frequencies are divided by the factor or not at all. Slide from the one to the other",
+            lambda p, frequency: 1.0 * (share_by_pairs(p, frequency) > 0))
+wrong_share("yarn_by_turns", [YARN],
+            "Your slide is even in the turns, as llama3's. Yarn's is even in the number of the pair",
+            lambda p, frequency: ((turns(p, frequency) - (p.beta_slow or 1)) / ((p.beta_fast or 32) - (p.beta_slow or 1) or 0.001)).clamp(0, 1))
+wrong_share("llama3_by_pairs", [LLAMA3],
+            "Your slide is even in the number of the pair, as yarn's. Llama 3's is even in the turns, original / wavelength",
+            lambda p, frequency: share_by_pairs(replace(p, beta_fast=p.high_freq_factor, beta_slow=p.low_freq_factor), frequency))
+
 PLAIN = dict(length=2048, rope_type=DEFAULT, rope_theta=10000.0)
 STRETCHED = dict(rope_theta=10000.0, factor=4.0, max_position_embeddings=4096.0)
 OVER_YARN = dict(D=64, length=16384, rope_type=YARN, rope_theta=10000.0, factor=4.0,
@@ -394,6 +488,8 @@ rope_frequencies.case("yarn_attention", "The attention factor and mscale do not 
                       **OVER_YARN | dict(factor=40.0, attention_factor=0.5, mscale=1.0, mscale_all_dim=1.0))
 rope_frequencies.case("yarn_mscale_alone", "mscale counts only where mscale_all_dim is given as well.",
                       **OVER_YARN | dict(factor=40.0, mscale=0.7))
+rope_frequencies.case("yarn_mscale", "Both are given, and differ: the factor is a quotient.",
+                      **OVER_YARN | dict(factor=40.0, mscale=0.7, mscale_all_dim=1.5))
 rope_frequencies.case("llama31", "Llama 3.1: eight times the length.", **LLAMA_3_1)
 rope_frequencies.case("llama32", "Llama 3.2 1B: D = 64, factor 32.", **LLAMA_3_1 | dict(D=64, factor=32.0))
 
@@ -504,6 +600,21 @@ wrong_table("transposed",
             lambda cosine, sine: torch.stack([cosine.T, sine.T]))
 wrong_table("cosine_twice", "Your sines are cosines. Plane 1 of the table is sin(angle)",
             lambda cosine, sine: torch.stack([cosine, cosine]))
+
+
+for kind, bits, to in ("bfloat16", 8, torch.bfloat16), ("float16", 11, torch.float16):
+    wrong_table(f"table_in_{kind}", f"Your cosines and sines are rounded to {kind}, {bits} bits. Keep them in float32",
+                lambda cosine, sine, to=to: torch.stack([cosine, sine]).to(to).to(cosine.dtype))
+wrong_angle("frequencies_in_float16", "Your frequencies are rounded to float16, as a buffer is that goes along when a model is. Keep them in float32",
+            lambda positions, inv_freq: angles(positions, inv_freq.half().to(inv_freq.dtype)))
+wrong_angle("halved", "Your angle is halved. It is position * inv_freq",
+            lambda positions, inv_freq: angles(positions, inv_freq) / 2)
+wrong_angle("frequency_index_halved", "Your pair i turns at inv_freq[i/2]. It is inv_freq[i], one for each pair",
+            lambda positions, inv_freq: angles(positions, inv_freq[torch.arange(len(inv_freq)) // 2]))
+wrong_angle("first_position_for_all", "Your rows are all of positions[0]. Row t is of positions[t]",
+            lambda positions, inv_freq: angles(positions[:1], inv_freq).expand(len(positions), -1))
+wrong_table("sine_twice", "Your cosines are sines. Plane 0 of the table is cos(angle)",
+            lambda cosine, sine: torch.stack([sine, sine]))
 
 
 def whole(*positions):
@@ -644,6 +755,20 @@ def mistakes_of_a_rotation(kernel, layout, pairs, other, other_pairs):
     kernel.wrong("table_doubled_otherwise",
                  f"Your table is doubled for the pairs {other_pairs}. Here they are {pairs}: double it so",
                  doubled_otherwise)
+    def from_one_to_other(x, cosine, sine, one, another):
+        return another[1](*turn(*one[0](x), cosine[:, None], sine[:, None]))
+
+    kernel.wrong("written_to_the_other_pairs",
+                 f"Your pairs are read from {pairs}, and written to {other_pairs}. Write a pair to where it was read",
+                 lambda x, cosine, sine: from_one_to_other(x, cosine, sine, layout, other))
+    kernel.wrong("read_from_the_other_pairs",
+                 f"Your pairs are read from {other_pairs}, and written to {pairs}. Read a pair from where it is written",
+                 lambda x, cosine, sine: from_one_to_other(x, cosine, sine, other, layout))
+    wrong_turn("not_exchanged", "Your sine multiplies the number itself, (a cos - a sin, b cos + b sin). It multiplies the other one of the pair",
+               lambda a, b, c, s: (a * c - a * s, b * c + b * s))
+    wrong_turn("overwritten_by_the_second",
+               "Your first number comes from a second that is turned already. Read a and b before you write",
+               lambda a, b, c, s: (a * c - (a * s + b * c) * s, a * s + b * c))
     wrong_turn("turned_backwards", "Your pairs are rotated in the opposite direction. The right result is (a cos - b sin, a sin + b cos)",
                lambda a, b, c, s: turn(a, b, c, -s))
     wrong_turn("cosine_and_sine_swapped",
@@ -858,6 +983,49 @@ rope_qkv.wrong("group_by_group", "You take a row for H / KV queries, their key a
 rope_qkv.wrong("row_of_the_head", "Your row of the table is the head's. It is the token's, t, for every head",
                lambda qkv, cosine, sine, KV:
                turned_by_head(qkv, cosine, sine, KV) if qkv.shape[1] - KV <= len(cosine) else None)
+
+
+
+def in_turn(q, k, v, turn_heads):
+    """Keys and values taken to stand in turn: k0 v0 k1 v1 …"""
+    both = torch.cat([k, v], 1)
+    is_key = torch.arange(both.shape[1]) % 2 == 0
+    return [turn_heads(q), torch.where(is_key[:, None], turn_heads(both), both)]
+
+
+wrong_part("keys_and_values_in_turn", "You take the heads behind the queries for a key, its value, the next key and so on. It is H queries, KV keys, then KV values",
+           in_turn)
+
+
+def at_first(qkv, cosine, sine, KV):
+    """KV keys, KV values, and then the queries."""
+    is_value = (torch.arange(qkv.shape[1]) >= KV) & (torch.arange(qkv.shape[1]) < 2 * KV)
+    return torch.where(is_value[:, None], qkv, rotate(HALF_SPLIT, qkv, cosine, sine))
+
+
+rope_qkv.wrong("keys_and_values_first", "You take a row for keys, values, queries. It is H queries, KV keys, then KV values", at_first)
+wrong_turn("table_doubled_otherwise", "Your table is doubled for the pairs (2i, 2i + 1). Here they are (i, i + D/2): double it so",
+           lambda x, cosine, sine: (lambda a, b: x * beside(cosine, cosine)[:, None] + behind(-b, a) * beside(sine, sine)[:, None])(*halves(x)))
+wrong_turn("first_without_sine", "Your first number is a cos alone. It is a cos - b sin",
+           lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, sine, lambda a, b, c, s: (a * c, a * s + b * c)))
+wrong_turn("second_sine_negative", "Your second number is b cos - a sin. It is a sin + b cos",
+           lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, sine, lambda a, b, c, s: (a * c - b * s, b * c - a * s)))
+wrong_part("queries_scaled", "Your queries are divided by sqrt(D). Here they are turned alone; the scores are divided later",
+           lambda q, k, v, turn_heads: [turn_heads(q) / q.shape[2]**0.5, turn_heads(k), v])
+wrong_part("one_key_for_all", "Your keys are all the first one. A row has KV of them",
+           lambda q, k, v, turn_heads: [turn_heads(q), turn_heads(k[:, :1]).expand_as(k), v])
+wrong_part("keys_turned_twice", "Your keys are turned twice. Once is enough",
+           lambda q, k, v, turn_heads: [turn_heads(q), turn_heads(turn_heads(k)), v])
+wrong_turn("written_to_the_other_pairs", "Your pairs are read from (i, i + D/2), and written to (2i, 2i + 1). Write a pair to where it was read",
+           lambda x, cosine, sine: beside(*turn(*halves(x), cosine[:, None], sine[:, None])))
+wrong_turn("read_from_the_other_pairs", "Your pairs are read from (2i, 2i + 1), and written to (i, i + D/2). Read a pair from where it is written",
+           lambda x, cosine, sine: behind(*turn(*even_and_odd(x), cosine[:, None], sine[:, None])))
+wrong_turn("second_without_sine", "Your second number is b cos alone. It is a sin + b cos",
+           lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, sine, lambda a, b, c, s: (a * c - b * s, b * c)))
+wrong_turn("not_exchanged", "Your sine multiplies the number itself, (a cos - a sin, b cos + b sin). It multiplies the other one of the pair",
+           lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine, sine, lambda a, b, c, s: (a * c - a * s, b * c + b * s)))
+wrong_turn("first_pair_for_all", "Your pairs all turn like the first. Pair i turns by cosine[t][i] and sine[t][i]",
+           lambda x, cosine, sine: rotate(HALF_SPLIT, x, cosine[:, :1], sine[:, :1]))
 
 rope_qkv.case("by_hand", "A query, a key and a value at positions 0 and 1.",
               qkv=[[[1, 2, 3, 4], [0, 5, 0, 0], [1, 2, 3, 4]]] * 2, **QUARTER_AND_3_4_5, KV=1)

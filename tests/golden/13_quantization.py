@@ -53,6 +53,23 @@ def half_without_subnormals(two):
     return torch.where(d.abs() < 2 ** -14, 0, d)
 
 
+def half_widened(two, zero_too=True):
+    """The mistake: exponent and fraction are moved to their places in a float32, as if no exponent were 0."""
+    bits, d = two.contiguous().view(torch.int16).long(), half_of(two)
+    widened = torch.where(bits < 0, -1, 1).to(d.dtype) * (1 + (bits & 1023).to(d.dtype) / 1024) * 2.0 ** -15
+    return torch.where(bits >> 10 & 31 != 0, d, widened if zero_too else torch.where(bits & 0x7fff == 0, 0, widened))
+
+
+def half_flushed(value):
+    return half(torch.where(value.to(torch.float16).abs() < 2 ** -14, 0, value))
+
+
+def half_cut_off(value):
+    """Towards zero."""
+    nearest = value.to(torch.float16).contiguous()
+    return (nearest.view(torch.int16) - (nearest.to(value.dtype).abs() > value.abs()).to(torch.int16)).view(torch.uint8)
+
+
 def bf16(value):
     return value.to(torch.bfloat16).contiguous().view(torch.uint8)
 
@@ -107,6 +124,15 @@ def fifth_bits(q, places=range(8), order=None):
 def fifth_bits_from(first, second):
     """The mistake: the fifth bits of the first and the second 16 numbers begin at these of the 32, behind which all are 0."""
     return lambda four: (lambda bits: torch.cat([bits[:, first:first + 16], bits[:, second:second + 16]], 1))(F.pad(of_fifth(four), (0, 4)))
+
+
+def fifth_bits_moved(first, second):
+    """The mistake: the fifth bits of the first and the second 16 numbers stand from these of the 32 on."""
+    def fifth(q):
+        bits = (q >> 4 & 1).reshape(len(q), 2, 16)
+        word = sum((bits[:, half] << torch.arange(16) + at).sum(-1) for half, at in enumerate((first, second)) if at is not None)
+        return word[:, None] >> torch.tensor([0, 8, 16, 24]) & 255
+    return fifth
 
 
 def of_fifth(four, places=range(8), order=None):
@@ -222,6 +248,10 @@ UNSHIFTED = "You do not shift the high half of a byte down. Its level is q >> 4:
 LOW_TWICE = "You take the low halves for all 32 numbers. The last sixteen are the high ones, q >> 4"
 SWAPPED = "Your float16 has its high byte first. In a file the low byte comes first, on every machine"
 AS_BF16 = "Your scale is a bfloat16, the upper half of a float32. It is an IEEE float16: f16_to_float, f16_from_float"
+WIDENED = ("Your float16 is widened as if its exponent were never 0. Where it is, below 2^-14, the number is the fraction times 2^-24: "
+           "f16_to_float knows it")
+WIDENED_ZERO = "Your float16 of 0 is 2^-15. Where the exponent is 0 the number is the fraction times 2^-24: f16_to_float knows it"
+LAST = "Your scale is behind the levels. It is what a block begins with"
 SUBNORMAL = ("Your float16 is 0 below 2^-14. There its exponent is 0, and it is the fraction times 2^-24: f16_to_float knows it")
 FIFTH_REVERSED = ("Your fifth bits run from the top of each byte down. Number j has bit j % 8, counted from the lowest, of "
                   "byte j / 8")
@@ -235,6 +265,21 @@ FIFTH_PAIRED = ("Your fifth bits stand in the order of the bytes of q: those of 
                 "order of the numbers")
 FIFTH_MISSING = "Your fifth bits are missing. Bit 4 of level j is bit j of the four bytes before q"
 ROW = "Your scale is of the whole row. Each 32 numbers have their own"
+
+
+def with_columns(blocks, order):
+    return blocks[:, order]
+
+
+def fifth_bits_behind(name):
+    """The bytes of a block, with the four of fifth bits moved to the end."""
+    _, bytes_ = sizes(name)
+    return [*range(bytes_ - 20), *range(bytes_ - 16, bytes_), *range(bytes_ - 20, bytes_ - 16)]
+
+
+def read_in_order(name, order, right):
+    """Blocks taken to have their bytes in another order: byte i of the format is read from byte order[i]."""
+    return lambda blocks: right(blocks.reshape(-1, sizes(name)[1])[:, order].reshape(blocks.shape))
 
 
 def make_quantizer(name):
@@ -254,6 +299,11 @@ def make_quantizer(name):
           kept=lambda d, m: (inverse(d), m))
     wrong("stored_scale_used", "You divide by d after it was rounded to float16. The levels are chosen with the float32 d; only "
           "what is stored is rounded", used=lambda d: d.to(torch.float16).to(d.dtype))
+    wrong("subnormal_scale_zero", "Your float16 is 0 below 2^-14. Down to 2^-24 there are numbers, without a leading 1: f16_from_float knows them",
+          store=half_flushed)
+    wrong("scale_cut_off", "Your float16 is cut off. Round it to the nearest one, ties to even: f16_from_float", store=half_cut_off)
+    kernel.wrong("scale_last", "You write the scale behind the levels. It is what a block begins with",
+                 lambda x: quantized(name)(x).reshape(-1, sizes(name)[1]).roll(-2 if zero is not None else -4, 1).reshape(len(x), -1))
     if name == "q8_0":
         wrong("amax_over_128", "You divide the largest magnitude by 128. Divide by 127, so that it becomes 127 or -127",
               scale=lambda b: amax(b) / 128)
@@ -261,6 +311,7 @@ def make_quantizer(name):
         wrong("level_without_sign", "Your levels are never negative. fabsf is for the scale; a level has its number's sign",
               levels=lambda q: q.abs())
         wrong("unsigned_levels", "Your levels are shifted by 128, as unsigned bytes. They are signed ones", shift=128)
+        wrong("scale_of_half_a_block", "Your scale is that of the first 16 numbers of a block. Look at all 32", scale=lambda b: amax(b[:, :16]) / 127)
         wrong("no_magnitude", "Your scale is of the largest number. Take the largest magnitude: fabsf before the comparison",
               scale=lambda b: b.amax(1, keepdim=True) / 127)
         for twin, limited in ("", lambda q: q), ("_and_limited", lambda q: q.clamp(-128, 127)), ("_and_limited_to_127", lambda q: q.clamp(-127, 127)):
@@ -281,6 +332,10 @@ def make_quantizer(name):
         wrong("halves_exchanged", EXCHANGED, pack=packed_exchanged)
         wrong("half_to_even", "You round a half to the even level, as rintf does. It goes up: add 0.5 and cut the fraction off",
               round_=torch.round)
+    if zero is not None and name != "q8_0":
+        wrong("half_away_from_zero", f"You round x / d away from zero, and then add {zero}. A half goes up: add {zero}.5 and cut the fraction off",
+              round_=lambda real: away(real - zero) + zero)
+        wrong("zero_level_one_less", f"You add {zero - 1}.5 before the cast. The number 0 is level {zero}: add {zero}.5", shift=zero - 1)
     if zero is not None and name != "q8_0":
         wrong("unsigned_amax", f"Your d is the largest magnitude over {zero}, without its sign. Divide the number itself by "
               f"-{zero}: it becomes level 0, whichever sign it has", scale=lambda b: amax(b) / zero)
@@ -341,6 +396,16 @@ def make_quantizer(name):
         order = torch.arange(32).reshape(2, 16).T.flatten()
         wrong("fifth_bit_missing", FIFTH_MISSING, fifth=lambda q: 0 * fifth_bits(q))
         wrong("fifth_bits_reversed", FIFTH_REVERSED, fifth=lambda q: fifth_bits(q, range(7, -1, -1)))
+        wrong("fifth_bits_from_4_on", "Your fifth bits stand four too high: level & 0x10 is bit 4 already. Shift it down before you shift it up by j",
+              fifth=fifth_bits_moved(4, 20))
+        wrong("fifth_bits_of_the_last_16_missing", "Your last sixteen numbers have no fifth bits. Theirs are bits 16 to 31",
+              fifth=fifth_bits_moved(0, None))
+        wrong("fifth_bits_over_each_other", "Your last sixteen numbers have their fifth bits where those of the first are. Theirs are bits 16 to 31",
+              fifth=lambda q: (lambda b: torch.cat([b[:, :2] | b[:, 2:], 0 * b[:, 2:]], 1))(fifth_bits(q)))
+        wrong("fifth_halves_exchanged", "Your fifth bits of the first sixteen numbers are those of the last, and the other way round",
+              fifth=fifth_bits_moved(16, 0))
+        kernel.wrong("fifth_bits_last", "You write the fifth bits behind the lower four. They stand before them",
+                     lambda x: with_columns(quantized(name)(x).reshape(-1, sizes(name)[1]), fifth_bits_behind(name)).reshape(len(x), -1))
         wrong("fifth_bytes_reversed", FIFTH_TURNED, fifth=lambda q: fifth_bits(q, order=[3, 2, 1, 0]))
         wrong("fifth_bits_by_bytes", FIFTH_PAIRED, fifth=lambda q: fifth_bits(q[:, order]))
 
@@ -391,6 +456,7 @@ def make_quantizer(name):
 # --- Levels to numbers: 32 a block ---------------------------------------------------------------------------
 
 IQ4 = torch.tensor([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113])
+MXFP4 = torch.tensor([0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12])
 NF4 = 127 * torch.tensor([-1, -0.69619280, -0.52507305, -0.39491749, -0.28444138, -0.18477343, -0.09105004, 0,
                           0.07958030, 0.16093020, 0.24611230, 0.33791524, 0.44070983, 0.56261700, 0.72295684, 1])
 
@@ -481,6 +547,9 @@ def make_reader(name):
                 blocks=with_bytes(random_blocks(name, 1, few, 6), name, scale_at, HALF[2.0 ** -24]))
     kernel.case("scale_large", "a scale of 60000",
                 blocks=with_bytes(random_blocks(name, 1, few, 7), name, scale_at, HALF[60000.0]))
+    if sizes(name)[0] == 256 or SIMPLE.get(name, (4, 0))[1] is None:  # the others' least scale shows it
+        kernel.case("scale_subnormal", "scales so small that float16 has them without a leading 1",
+                    blocks=random_blocks(name, 1, 1, 9, 2e-5))
     if sizes(name)[0] == 32:
         kernel.case("scale_zero", "a block of scale 0 beside another one",
                     blocks=torch.cat([with_bytes(one, name, 0, HALF[0.0]), random_blocks(name, 1, 1, 8)]))
@@ -498,11 +567,18 @@ def wrong_simple(kernel, name):
 
     wrong("high_byte_first", SWAPPED, read=half_of_swapped)
     wrong("scale_in_bf16", AS_BF16, read=bf16_of)
-    if zero is not None:  # beside a minimum so small a scale does not show
-        wrong("subnormal_scale_zero", SUBNORMAL, read=half_without_subnormals)
+    wrong("subnormal_scale_zero", SUBNORMAL, read=half_without_subnormals)
+    wrong("subnormal_scale_widened", WIDENED, read=lambda two: half_widened(two, zero_too=False))
+    wrong("zero_scale_widened", WIDENED_ZERO, read=half_widened)
+    behind = 2 if zero is not None else 4
+    kernel.wrong("scale_last", LAST, read_in_order(name, [*range(sizes(name)[1] - behind, sizes(name)[1]), *range(sizes(name)[1] - behind)],
+                                                   values32(name)))
     wrong("first_scale_for_all", "All your blocks have the first one's scale. Each block has its own", first="of all")
     if name == "q8_0":
         wrong("unsigned_levels", "Your levels are unsigned. They are signed bytes: int8_t", signed=lambda b: b)
+        wrong("divided_by_127", "You divide the levels by 127. d is that of one level already: d q", levels=lambda q: q / 127)
+        wrong("sign_and_magnitude", "You take the highest bit of a level for its sign alone. Levels are in two's complement: int8_t",
+              signed=lambda b: torch.where(b > 127, 128 - b, b))
         wrong("shifted_levels", "You subtract 128 from each byte. The bytes are signed already: int8_t", signed=lambda b: b - 128)
     else:
         wrong("neighbours_in_a_byte", NEIGHBOURS, unpack=unpacked_neighbours)
@@ -518,6 +594,20 @@ def wrong_simple(kernel, name):
         wrong("table_of_nf4", "Your table is that of NF4, times 127. IQ4_NL has one of its own", signed=lambda q: NF4[q.long()])
         wrong("table_reversed", "Your table is read from its end. Level 0 is its first entry, -127",
               levels=lambda q: -q)
+        wrong("zero_in_the_table", "Your table has a 0 for level 8. That entry is 1", signed=lambda q: torch.where(q == 8, 0, IQ4[q]))
+        wrong("minus_one_in_the_table", "Your table has -1 for level 8. That entry is 1: seven of the others are positive, and eight negative",
+              signed=lambda q: torch.where(q == 8, -1, IQ4[q]))
+        wrong("table_from_-128", "Your table begins with -128. It begins with -127", signed=lambda q: torch.where(q == 0, -128, IQ4[q]))
+        wrong("table_to_127", "Your table ends with 127. It ends with 113", signed=lambda q: torch.where(q == 15, 127, IQ4[q]))
+        wrong("table_mirrored", "Your negative entries are the positive ones with a minus. The table is lopsided: it begins with -127, and ends with 113",
+              signed=lambda q: torch.where(q < 8, -IQ4[torch.where(q < 8, 15 - q, q)], IQ4[q]))
+        wrong("table_without_minus", "Your table has lost its signs. Its first eight entries are negative", signed=lambda q: IQ4[q].abs())
+        wrong("bytes_without_a_sign", "Your table has bytes without a sign, as char has none on ARM: -127 is 129 there. Make it int8_t",
+              signed=lambda q: IQ4[q] & 255)
+        wrong("index_in_twos_complement", "You take an index for two's complement. Indices count from 0: level 0 is -127, and 8 is 1",
+              signed=lambda q: IQ4[q ^ 8])
+        wrong("table_of_mxfp4", "Your table is that of MXFP4. IQ4_NL has one of its own", signed=lambda q: MXFP4[q])
+        wrong("8_subtracted", "You subtract 8 from the table's entries. They are signed already", levels=lambda q: q - 8)
         wrong("divided_by_127", "You divide the table's entries by 127. They are multiplied by d as they are",
               levels=lambda q: q / 127)
     elif zero:
@@ -547,6 +637,8 @@ def wrong_simple(kernel, name):
               "minimum", zero=2 ** (bits - 1))
     if bits == 5:
         wrong("fifth_bit_missing", FIFTH_MISSING, fifth=lambda four: 0 * of_fifth(four))
+        kernel.wrong("fifth_bits_last", "You read the fifth bits from behind the lower four. They stand before them", read_in_order(
+            name, (lambda bytes_: [*range(bytes_ - 20), *range(bytes_ - 4, bytes_), *range(bytes_ - 20, bytes_ - 4)])(sizes(name)[1]), values32(name)))
         wrong("fifth_bits_from_12_on", FIFTH_TWELVE, fifth=fifth_bits_from(0, 12))
         wrong("fifth_bits_from_20_on", FIFTH_TWENTY, fifth=fifth_bits_from(0, 20))
         wrong("fifth_bits_from_4_on", FIFTH_FOUR, fifth=fifth_bits_from(4, 16))
@@ -635,7 +727,8 @@ def sixteen_scales(p, upper=lambda p: torch.cat([p >> 2 * g & 3 for g in range(4
 
 
 def values256(name, read=half_of, field=groups, high=groups, scales=None, times=lambda d, s: d * s, minus=lambda m: -m, zero=None,
-              third=lambda bit: bit, scale_of=lambda s: s, halves=lambda d, dmin: (d, dmin), minimum=lambda dmin, m: dmin * m):
+              third=lambda bit: bit, scale_of=lambda s: s, halves=lambda d, dmin: (d, dmin), minimum=lambda dmin, m: dmin * m,
+              high_down=0, signed=None):
     """blocks -> numbers [rows][n] of a K-quant; each argument is one of its steps."""
     def formula(blocks):
         raw = as_bytes(blocks).reshape(-1, sizes(name)[1])
@@ -643,15 +736,15 @@ def values256(name, read=half_of, field=groups, high=groups, scales=None, times=
         m, each = 0, 16
         if name == "q2_k":
             s, m = (scales or (lambda p: (p & 15, p >> 4)))(b[:, :16])
-            q = field(b[:, 16:80], 32, [0, 2, 4, 6], 3)
+            q = field(b[:, 16:80], 32, [0, 2, 4, 6], 3) - (zero or 0)
             d, dmin = halves(read(raw[:, 80:82]), read(raw[:, 82:84]))
         elif name == "q3_k":
             q = field(b[:, 32:96], 32, [0, 2, 4, 6], 3) | third(high(b[:, :32], 32, list(range(8)), 1)) << 2
             q = q - (4 if zero is None else zero)
             s, d = (scales or sixteen_scales)(b[:, 96:108]), read(raw[:, 108:110])
         elif name == "q6_k":
-            q = field(b[:, :128], 64, [0, 4], 15) | high(b[:, 128:192], 32, [0, 2, 4, 6], 3) << 4
-            q = q - (32 if zero is None else zero)
+            q = field(b[:, :128], 64, [0, 4], 15) | high(b[:, 128:192], 32, [0, 2, 4, 6], 3) << 4 - high_down
+            q = signed(q) if signed else q - (32 if zero is None else zero)
             s, d = (scales or (lambda p: (p ^ 128) - 128))(b[:, 192:208]), read(raw[:, 208:210])
         else:
             each = 32
@@ -659,7 +752,7 @@ def values256(name, read=half_of, field=groups, high=groups, scales=None, times=
             s, m = (scales or six_bits)(b[:, 4:16])
             q = field(b[:, 16:] if name == "q4_k" else b[:, 48:], 32, [0, 4], 15)
             if name == "q5_k":
-                q = q | high(b[:, 16:48], 32, list(range(8)), 1) << 4
+                q = q | high(b[:, 16:48], 32, list(range(8)), 1) << 4 - high_down
             q = q - (zero or 0)
         spread = lambda t: t.to(d.dtype).repeat_interleave(each, 1)
         out = times(d, spread(scale_of(s))) * q.to(d.dtype)
@@ -674,6 +767,72 @@ def wrong_k(kernel, name):
     def wrong(twin, advice, **change):
         kernel.wrong(twin, advice, values256(name, **change))
 
+    def reordered(twin, advice, *spans):
+        """The bytes of the format's parts, in its own order, are read from where these spans begin and end."""
+        kernel.wrong(twin, advice, read_in_order(name, [at for start, end in spans for at in range(start, end)], values256(name)))
+
+    wrong("subnormal_scale_zero", SUBNORMAL, read=half_without_subnormals)
+    wrong("subnormal_scale_widened", WIDENED, read=half_widened)
+    if name == "q2_k":
+        reordered("scales_of_scales_first", "You read d and dmin from the front of a block. Here they are its last four bytes", (4, 84), (0, 4))
+        reordered("levels_first", "You read the levels from the front of a block. The sixteen bytes of scales stand before them", (64, 80), (0, 64), (80, 84))
+        wrong("zero_subtracted", "You subtract 2 from the levels, as formats without a minimum do. Here level 0 is the minimum", zero=2)
+    if name == "q3_k":
+        reordered("d_first", "You read d from the front of a block. Here it is its last two bytes", (2, 110), (0, 2))
+        reordered("third_bits_behind_the_levels", "You read the third bits from behind the levels. They are what a block begins with",
+                  (64, 96), (0, 64), (96, 110))
+        wrong("third_bits_begin_again", "Your mask of the third bits begins again at 1 for the second 128 numbers. It goes on, from 16",
+              high=lambda b, chunk, shifts, mask: groups(b, chunk, [shift % 4 for shift in shifts], mask))
+        wrong("scales_upper_bits_reversed", "You read the upper bits of the scales from the top of each byte. The lowest two are of scales 0 to 3",
+              scales=lambda p: sixteen_scales(p, lambda u: torch.cat([u >> 2 * g & 3 for g in (3, 2, 1, 0)], 1)))
+        wrong("scales_halves_exchanged", "You exchange the halves of the scales' first eight bytes. The low ones are of scales 0 to 7",
+              scales=lambda p: sixteen_scales(torch.cat([p[:, :8] >> 4 | (p[:, :8] & 15) << 4, p[:, 8:]], 1)))
+        wrong("scales_upper_bits_worth_4", "Your scales' upper bits lie over the lower four. They are worth 16: << 4",
+              scales=lambda p: (sixteen_scales(p, lambda u: 0 * torch.cat([u] * 4, 1)) + 32
+                                | torch.cat([p[:, 8:] >> 2 * g & 3 for g in range(4)], 1) << 2) - 32)
+    if name in ("q2_k", "q3_k"):
+        wrong("shift_not_reset", "Your shift goes on from 6 to 8 at the second 128 numbers, where nothing is left of a byte. Begin again with 0",
+              field=lambda *rest: groups(*rest) * (torch.arange(256) < 128))
+        wrong("levels_of_the_first_128", "Your second 128 numbers have the levels of the first. Theirs are in the next 32 bytes",
+              field=lambda b, *rest: groups(torch.cat([b[:, :32]] * 2, 1), *rest))
+        wrong("levels_not_masked", "You shift a byte down, and leave what is above. A level has two bits: & 3",
+              field=lambda b, chunk, shifts, mask: groups(b, chunk, shifts, 255))
+    if name in ("q4_k", "q5_k"):
+        reordered("scales_of_scales_last", "You read d and dmin from the end of a block, as in q2_k. Here they are its first four bytes",
+                  (sizes(name)[1] - 4, sizes(name)[1]), (0, sizes(name)[1] - 4))
+        wrong("first_scales_alone_not_masked", "You take the whole bytes for the scales of sub-blocks 0 to 3. Theirs are the low six bits: & 63",
+              scales=lambda p: (six_bits_not_masked(p)[0], six_bits(p)[1]))
+        wrong("first_minima_alone_not_masked", "You take the whole bytes for the minima of sub-blocks 0 to 3. Theirs are the low six bits: & 63",
+              scales=lambda p: (six_bits(p)[0], six_bits_not_masked(p)[1]))
+        wrong("levels_of_the_first_64", "Your numbers from 64 on have the lower four bits of the first 64. Every 64 have 32 bytes of their own",
+              field=lambda b, *rest: groups(torch.cat([b[:, :32]] * 4, 1), *rest))
+    if name in ("q4_k", "q5_k", "q6_k"):
+        wrong("low_half_not_masked", "You take the whole byte for the first numbers. Theirs is its low half: & 15",
+              field=lambda b, chunk, shifts, mask: torch.where(torch.arange(256) // chunk % 2 == 0, groups(b, chunk, [0, 0], 255),
+                                                               groups(b, chunk, shifts, mask)))
+        wrong("high_half_not_shifted", UNSHIFTED,
+              field=lambda b, chunk, shifts, mask: torch.where(torch.arange(256) // chunk % 2 == 1, groups(b, chunk, [0, 0], 240),
+                                                               groups(b, chunk, shifts, mask)))
+        wrong("low_halves_twice", "You take the low halves for all numbers. The high ones are of others, q >> 4",
+              field=lambda b, chunk, shifts, mask: groups(b, chunk, [0, 0], mask))
+    if name == "q5_k":
+        reordered("fifth_bits_behind", "You read the fifth bits from behind the lower four. They stand before them", (0, 16), (144, 176), (16, 144))
+        wrong("fifth_bits_begin_again", "Your mask of the fifth bits begins again at 1 for the second 128 numbers. It goes on, from 16",
+              high=lambda b, chunk, shifts, mask: groups(b, chunk, [shift % 4 for shift in shifts], mask))
+        for worth, down in (8, 1), (1, 4):
+            wrong(f"fifth_bit_worth_{worth}", f"Your fifth bit is worth {worth}. It is worth 16: << 4", high_down=down)
+    if name == "q6_k":
+        reordered("d_first", "You read d from the front of a block. Here it is its last two bytes", (2, 210), (0, 2))
+        reordered("upper_bits_first", "You read the upper bits from the front of a block. The 128 bytes of lower ones stand before them",
+                  (64, 192), (0, 64), (192, 210))
+        wrong("upper_bits_of_the_first_128", "Your second 128 numbers have the upper bits of the first. Theirs are in the next 32 bytes",
+              high=lambda b, *rest: groups(torch.cat([b[:, :32]] * 2, 1), *rest))
+        wrong("lower_bits_of_the_first_128", "Your second 128 numbers have the lower bits of the first. Theirs are in the next 64 bytes",
+              field=lambda b, *rest: groups(torch.cat([b[:, :64]] * 2, 1), *rest))
+        wrong("upper_bits_of_neighbours_exchanged", "Your numbers from 32 and from 64 on have one another's upper bits. They are bits 2 and 3, and 4 and 5",
+              high=lambda b, chunk, shifts, mask: groups(b, chunk, [0, 4, 2, 6], mask))
+        wrong("upper_bits_worth_4", "Your upper two bits lie over the lower four. They are worth 16: << 4", high_down=2)
+        wrong("twos_complement", "You take the levels for two's complement. They are counted from 0: subtract 32", signed=lambda q: (q ^ 32) - 32)
     bits = {"q2_k": 2, "q3_k": 2, "q4_k": 4, "q5_k": 4, "q6_k": 4}[name]
     chunk = 64 if name == "q6_k" else 32
     wrong("high_byte_first", SWAPPED, read=half_of_swapped)
@@ -819,6 +978,37 @@ def sum_in_16_bits(name, lanes):
     return formula
 
 
+def scales_of(blocks, format, at=0):
+    return half_of(as_bytes(blocks).reshape(-1, sizes(format)[1])[:, at:at + 2]).reshape(len(blocks), -1)
+
+
+def counted_levels_in_16_bits(name, zero):
+    """The products of levels counted from 0, of which 16 bits are kept; only then is what the zero is worth taken off."""
+    one = lambda two: torch.ones_like(half_of(two))
+
+    def formula(weight, x):
+        levels = values32("q8_0", read=one)(x).unflatten(1, (-1, 32))
+        counted = values32(name, read=one, signed=lambda q: q)(weight).unflatten(1, (-1, 32))
+        sums = torch.remainder((levels[:, None] * counted).sum(-1) + 2**15, 2**16) - 2**15 - zero * levels.sum(-1)[:, None]
+        return (sums * scales_of(x, "q8_0")[:, None] * scales_of(weight, name)).sum(-1)
+
+    return formula
+
+
+def with_scales(name, together):
+    """A block's sum of products of levels, times what is made of the two scales; the minimum's part is right."""
+    one = lambda two: torch.ones_like(half_of(two))
+    no_minimum = dict(minimum=lambda m: 0 * m)
+
+    def formula(weight, x):
+        sums = (values32("q8_0", read=one)(x)[:, None] * values32(name, read=one, **no_minimum)(weight)).unflatten(-1, (-1, 32)).sum(-1)
+        minima = values32(name)(weight) - values32(name, **no_minimum)(weight)
+        d, e = torch.broadcast_tensors(scales_of(weight, name)[None], scales_of(x, "q8_0")[:, None])
+        return (sums * together(d, e)).sum(-1) + values32("q8_0")(x) @ minima.T
+
+    return formula
+
+
 def zero_taken_off(name, zero, part):
     """The weights' levels counted from 0, and what is taken off for it in each block: zero times d times a part, which is made
     of the scale of x and of its levels. The right one is their product's sum."""
@@ -856,6 +1046,16 @@ def make_dot(name):
     wrong("first_scale_for_all", "You multiply by the scale of the weights' first block. Each block has its own", weights=first)
     wrong("one_pair_of_scales", "You add up all levels' products and multiply once, by the first blocks' scales. Each block has its "
           "own: multiply inside the loop over blocks", weights=first, x=values32("q8_0", first="of its row"))
+    wrong("subnormal_scale_zero", SUBNORMAL, weights=values32(name, read=half_without_subnormals), x=values32("q8_0", read=half_without_subnormals))
+    wrong("subnormal_scale_widened", WIDENED, weights=values32(name, read=half_widened), x=values32("q8_0", read=half_widened))
+    wrong("first_scale_of_x_for_all", "You multiply by the scale of the first block of x. Each block has its own", x=values32("q8_0", first="of its row"))
+    for twin, advice, together in [
+            ("weight_scale_twice", "You multiply by the weights' scale twice. The other scale is that of x", lambda d, e: d * d),
+            ("x_scale_twice", "You multiply by the scale of x twice. The other scale is that of the weights", lambda d, e: e * e),
+            ("scales_added", "You add the two scales. Multiply them: d of the weights times d of x, for each block", lambda d, e: d + e),
+            ("scales_multiplied_in_half", "Your product of the two scales is rounded to float16, which has few bits for so small a number. "
+             "Multiply floats", lambda d, e: (d * e).half().to(d.dtype))]:
+        kernel.wrong(twin, advice, with_scales(name, together))
     wrong("high_byte_first", SWAPPED, weights=values32(name, read=half_of_swapped))
     if name == "q8_0":
         wrong("unsigned_levels", "You read the weights' levels as unsigned. They are signed bytes: int8_t",
@@ -876,6 +1076,8 @@ def make_dot(name):
                          sum_in_16_bits(name, lanes))
     if name != "q8_0" and zero:
         wrong("unsigned_levels", f"You do not subtract {zero} from the weights' levels", weights=values32(name, signed=lambda q: q))
+        kernel.wrong("counted_levels_in_16_bits", f"Your sum of x times levels counted from 0 has 16 bits, and is more before {zero} times the sum of x "
+                     "is taken off: sum in an int", counted_levels_in_16_bits(name, zero))
         wrong("one_less_subtracted", f"You subtract {zero - 1}. Level {zero} is the number 0", weights=values32(name, zero=zero - 1))
         other = 24 - zero
         wrong("zero_of_the_other_format", f"You subtract {other}, as q{bits ^ 1}_0 does. Here level {zero} is the number 0",
@@ -953,6 +1155,8 @@ def make_dot(name):
     both("rows", "three rows of six blocks, five of weights", 3, 5, 6, 3)
     both("long", "a row as long as in Llama 3 8B, 128 blocks", 2, 2, 128, 4, 0.001)
     both("large", "large scales", 2, 2, 3, 5, 50)
+    kernel.case("subnormal", "scales of weights so small that float16 has them without a leading 1",
+                weight=random_blocks(name, 2, 2, 8, 2e-5), x=random_blocks("q8_0", 1, 2, 58))
     kernel.case("one_sign", "large levels, all of one sign, and then of the other: the sum of their products has more than 16 bits",
                 weight=with_bytes(random_blocks(name, 2, 2, 6), name, 4 if zero is None else 2, [127 if name == "q8_0" else 255] * (sizes(name)[1] - (
                     4 if zero is None else 2))),
