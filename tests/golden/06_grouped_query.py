@@ -197,6 +197,28 @@ wrong("divided_by_H", "Your scores are divided by the root of how many heads the
       scaled=lambda score, H, D: score / math.sqrt(H))
 wrong("largest_alone", "Your query takes the value that fits best. Mix them by softmax",
       softmax=lambda scores: 1.0 * (scores == highest(scores)))
+wrong("keys_of_another_group",
+      "Your values are those of the group, but your keys are of head h % KV. Both are of h / (H / KV)",
+      group=by_remainder, group_of_v=own_group)
+wrong("values_of_the_first_head", "Your values are all of key/value head 0, and your keys are not. Both are of h / (H / KV)",
+      group_of_v=lambda h, H, KV: 0 * h)
+wrong("last_head_for_the_rest",
+      "Your query head h reads key/value head h, and the last one where there is none. It is h / (H / KV): neighbours share",
+      group=lambda h, H, KV: h.clamp(max=KV - 1))
+wrong("multiplied_by_root", "Your scores are multiplied by sqrt(D). Divide them by it",
+      scaled=lambda score, H, D: score * math.sqrt(D))
+wrong("base_two", "Your powers are those of 2. Take exp, or multiply the scores by log2(e) before exp2",
+      scaled=lambda score, H, D: score * math.log(2) / math.sqrt(D))
+wrong("mean", "Your values are averaged, whatever their scores. Mix them by softmax",
+      softmax=lambda scores: softmax(torch.where(scores > -INF, 0, scores)))
+wrong("capped_at_50", "Your scores are kept within 50 by tanh, as in Gemma 2. A Llama's are not capped",
+      softmax=lambda scores: softmax(torch.where(scores > -INF, 50 * torch.tanh(scores / 50), scores)))
+wrong_formula("width_of_all_keys", "Your scores are divided by sqrt(KV D), the width of all key heads. Take that of one, sqrt(D)",
+              lambda q, k, v: attend(q, k / math.sqrt(k.shape[1]), v))
+wrong_formula("normalized_first", "Your queries and keys are brought to a mean square of 1 first, as in Qwen 3. A Llama's are not",
+              lambda q, k, v: attend(*(x / x.square().mean(-1, keepdim=True).sqrt() for x in (q, k)), v))
+wrong("first_key_left_out", "Your positions do not see the first key. Position t sees keys 0 .. t",
+      seen=lambda t, s: (s <= t) & (s > 0))
 wrong_formula("keys_mixed", "Your weights mix the keys. They mix the values", lambda q, k, v: attend(q, k, k))
 wrong_formula("first_query_head_for_all", "Your query heads are all the first. Head h is q[t][h]",
               lambda q, k, v: attend(q[:, :1].expand_as(q), k, v))
@@ -221,6 +243,12 @@ wrong_formula("written_heads_first",
 gqa_attention_with_past.wrong("mask_from_the_top_left",
                   "Your query t sees the keys 0 .. t. The queries are the last T of S positions: S - T + t",
                   lambda q, k, v: attend(q, k[:len(q)], v[:len(q)]))
+gqa_attention_with_past.wrong("mask_from_the_top_left_unless_one",
+                  "Your query t sees the keys 0 .. t unless it is the only one, as is_causal of PyTorch has it. It stands at S - T + t",
+                  lambda q, k, v: attend(q, k[:len(q)], v[:len(q)]) if len(q) > 1 else attend(q, k, v))
+gqa_attention_with_past.wrong("unmasked_unless_whole",
+                  "Your mask is left out where T is less than S. Query t of the last T sees the keys up to S - T + t there, too",
+                  lambda q, k, v: attend(q, k, v) if len(q) == len(k) else attend(q, k, v, seen=lambda t, s: s >= 0 * t))
 gqa_attention_with_past.wrong("mask_reversed_from_the_top_left",
                   "Your query t sees the keys from t on. It stands at S - T + t, and sees those up to there",
                   lambda q, k, v: attend(q, k, v, seen=lambda position, s: s >= position - (len(k) - len(q))))
