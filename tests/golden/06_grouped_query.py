@@ -126,6 +126,13 @@ def read_heads_first(x):
     return x.reshape(H, T, D).transpose(0, 1)
 
 
+def in_steps_of(heads, x):
+    """The same numbers, read as if a token had so many heads."""
+    T, H, D = x.shape
+    start = (torch.arange(T)[:, None] * heads + torch.arange(H)) * D
+    return x.flatten()[start[..., None] + torch.arange(D)]
+
+
 def written_heads_first(x):
     return x.transpose(0, 1).reshape(x.shape)
 
@@ -220,6 +227,8 @@ wrong_formula("normalized_first", "Your queries and keys are brought to a mean s
 wrong("first_key_left_out", "Your positions do not see the first key. Position t sees keys 0 .. t",
       seen=lambda t, s: (s <= t) & (s > 0))
 wrong_formula("keys_mixed", "Your weights mix the keys. They mix the values", lambda q, k, v: attend(q, k, k))
+wrong_formula("queries_in_steps_of_KV", "Your query t begins KV heads behind the one before it. A token has H query heads: (t H + h) D",
+              lambda q, k, v: attend(in_steps_of(k.shape[1], q), k, v))
 wrong_formula("first_query_head_for_all", "Your query heads are all the first. Head h is q[t][h]",
               lambda q, k, v: attend(q[:, :1].expand_as(q), k, v))
 wrong_formula("future_scores_zero",

@@ -196,6 +196,10 @@ for width in 16, 32, 64:
     wrong_view(f"tiles_of_{width}_skipped",
                "Your query t passes over tiles of keys as if it stood at t. It stands at S - T + t, and sees those up to there",
                lambda t, s, T, S, width=width: (s <= S - T + t) & (s // width <= t // width))
+for width in 16, 32, 64:
+    wrong_view(f"mask_of_whole_tiles_of_{width}",
+               "Your queries see all of the tile that their own key lies in. In that tile query t sees keys up to S - T + t, no further",
+               lambda t, s, T, S, width=width: s // width <= (S - T + t) // width)
 wrong_view("mask_reversed", "Your queries see the future alone. Query t sees s <= S - T + t, what has been",
            lambda t, s, T, S: s >= S - T + t)
 flash_attention.wrong(

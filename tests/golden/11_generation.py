@@ -290,6 +290,8 @@ top_p.wrong("rest_of_p", "Your set stops at 1 - p. It goes on until p is reached
 top_p.wrong("likeliest_alone",
             "Your likeliest stays alone: its e^(logit - max) is 1 already. Divide by the sum before you add up",
             lambda logits, p: ruled_out(logits, rank(logits) == 0))
+top_p.wrong("top_50_first", "Your set is one of the 50 likeliest, as where top-k of 50 comes first. It is one of all tokens",
+            lambda logits, p: top_p.formula(top_k.formula(logits, 50), p))
 top_p.wrong("nothing_left", "At p = 0 you rule out everything. One token is always kept, the likeliest",
             lambda logits, p: ruled_out(logits, before(logits) < p))
 top_p.case("by_hand", "Probabilities 0.5, 0.25, 0.15, 0.1, in another order; p = 0.8 takes three.",

@@ -557,7 +557,8 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
         gate.wrong("value_for_slope", f"Your dgate has {bend} where its slope belongs",
                    gate=lambda dout, gate, up, f=f: dout * up * f(gate))
         for where, at in [("up", lambda dout, gate, up: up), ("dout", lambda dout, gate, up: dout),
-                          ("dout up", lambda dout, gate, up: dout * up), ("gate up", lambda dout, gate, up: gate * up)]:
+                          ("dout up", lambda dout, gate, up: dout * up), ("gate up", lambda dout, gate, up: gate * up),
+                          ("out", lambda dout, gate, up, f=f: f(gate) * up)]:
             gate.wrong(f"slope_at_{where.replace(' ', '_')}",
                        f"Your slope of {bend} is taken at {where}. It is the slope at the gate, where the forward pass was",
                        gate=lambda dout, gate, up, slope=slope, at=at: dout * up * slope(at(dout, gate, up)))
@@ -597,6 +598,10 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
                 ("half_of_the_product", "gate s (1 - s) alone, half of it", lambda gate, s: gate * s * (1 - s)),
                 ("slope_of_the_sigmoid", "s (1 - s), the sigmoid's own", lambda gate, s: s * (1 - s)),
                 ("sigmoid_missing", "1 + gate (1 - s), which s multiplies", lambda gate, s: 1 + gate * (1 - s)),
+                ("one_minus_s_missing", "s (1 + gate), without 1 - s", lambda gate, s: s * (1 + gate)),
+                ("second_term_subtracted", "s - gate s (1 - s), with a minus for a plus", lambda gate, s: s * (1 - gate * (1 - s))),
+                ("one_for_s", "1 + gate s (1 - s), with 1 for the first s", lambda gate, s: 1 + gate * s * (1 - s)),
+                ("s_for_one_minus_s", "s + gate s^2, with s for 1 - s", lambda gate, s: s * (1 + gate * s)),
                 ("sigmoid_missing_inside", "s + gate (1 - s), without an s", lambda gate, s: s + gate * (1 - s)),
                 ("plus_for_minus", "s + gate s (1 + s), with a plus for a minus", lambda gate, s: s * (1 + gate * (1 + s)))]:
             gate.wrong(twin, f"Your slope of silu is {advice}. It is s + gate s (1 - s), with s for sigmoid(gate)",
@@ -1283,6 +1288,10 @@ loss_backward.wrong("nothing_is_not_a_number", "Your gradients are 0 / 0 where n
 loss_backward.wrong("one_not_shared", "Your 1 at the target is not divided by the count, nor multiplied with dloss. Both are factors of p - 1",
                     lambda dlogits, logits, targets, dloss: dlogits + push(logits, targets, dloss, one=lambda t: 0) - torch.where(
                         (targets >= 0)[:, None], F.one_hot(targets.clamp(min=0).long(), logits.shape[1]), 0))
+loss_backward.wrong("in_bits", "Your gradients are divided by ln(2), as of a loss in bits. The logarithm is the natural one",
+                    lambda dlogits, logits, targets, dloss: dlogits + push(logits, targets, dloss) / math.log(2))
+loss_backward.wrong("dloss_twice", "Your dloss is a factor twice. Once is enough",
+                    lambda dlogits, logits, targets, dloss: dlogits + push(logits, targets, dloss * dloss))
 loss_backward.wrong("dloss_missing", "Your dloss is missing: what comes in from above is a factor here as well",
                     lambda dlogits, logits, targets, dloss: dlogits + push(logits, targets, 1.0))
 loss_backward.wrong("divided_by_V", "Your gradients are divided by V as well. The mean is over the rows alone",

@@ -128,6 +128,8 @@ for name, advice, variant in [
         ("l2_in_m_alone", "Your decay is added to the gradient that m takes. Take it off the weight itself: weight -= rate decay weight",
          dict(take=decay_in_m)),
         ("decay_missing", "Your weights do not decay. Take rate decay weight off each", dict(decayed=lambda self, w: w)),
+        ("decay_of_0_replaced", "Your decay is 0.01, PyTorch's default, where 0 is given. 0 is a decay like others: none",
+         dict(decayed=lambda self, w: w - self.rate * (self.decay or 0.01) * w)),
         ("decay_without_rate", "Your decay is not multiplied with the rate. It is rate decay weight",
          dict(decayed=lambda self, w: w - self.decay * w)),
         ("decay_grows", "Your decay makes the weights larger. Subtract it", dict(decayed=lambda self, w: w + self.rate * self.decay * w)),
@@ -408,6 +410,11 @@ def not_turned_back(self, x):
     return self.orthogonal(x.T).reshape(x.shape) if x.shape[0] > x.shape[1] else self.orthogonal(x)
 
 
+def with_default(one):
+    one.beta = one.beta or 0.95
+    return one
+
+
 muon = Kernel("muon", CHAPTER, "torch.optim.Muon, without its rounding to bfloat16", torch_muon, turning(), mixes=True)
 for name, advice, variant in [
         ("not_orthogonalized", "Your step is the mean gradient itself: SGD with momentum. Lead its singular values to 1 first",
@@ -476,6 +483,10 @@ for name, advice, variant in [
         ("decay_scaled", "Your decay is multiplied with sqrt(max(1, rows / columns)). Only the step is",
          dict(decayed=lambda self, w: w - self.rate * self.scale(*w.shape) * self.decay * w)),
         ("decay_missing", "Your weights do not decay. Take rate decay weight off each", dict(decayed=lambda self, w: w)),
+        ("decay_of_0_replaced", "Your decay is 0.1, PyTorch's default, where 0 is given. 0 is a decay like others: none",
+         dict(decayed=lambda self, w: w - self.rate * (self.decay or 0.1) * w)),
+        ("beta_of_0_replaced", "Your beta is 0.95, PyTorch's default, where 0 is given. 0 is a beta like others: no memory",
+         dict(mean=lambda self, m, g: Turn.mean(with_default(self), m, g), looked_ahead=lambda self, m, g: Turn.mean(with_default(self), m, g))),
         ("decay_without_rate", "Your decay is not multiplied with the rate. It is rate decay weight", dict(decayed=lambda self, w: w - self.decay * w)),
         ("decay_grows", "Your decay makes the weights larger. Subtract it", dict(decayed=lambda self, w: w + self.rate * self.decay * w)),
         ("decay_after_the_step", "Your decay is of the weight after its step. It is of the weight before",
@@ -781,6 +792,12 @@ for name, advice, how in [
         ("stays_at_the_peak", "Your rate stays at the peak after warm-up", dict(curve=lambda way: 1.0, ends=never)),
         ("stays_at_lowest", "Your rate falls to `lowest` at once after warm-up", dict(curve=lambda way: 0.0))]:
     rate.wrong(name, advice, schedule(**how))
+for name, advice, off in [
+        ("counted_from_zero", "Your schedule counts the steps from 0, so that all of it comes a step late. Step 1 is the first", -1),
+        ("one_step_ahead", "Your whole schedule is one step ahead. Step 1 is the first", 1)]:
+    rate.wrong(name, advice, lambda at, off=off, **inputs: schedule()(at + off, **inputs))
+rate.wrong("lowest_of_0_replaced", "Your rate falls to a tenth of the peak where `lowest` is 0. 0 is a rate like others",
+           lambda at, lowest, peak, **inputs: schedule()(at, lowest=lowest or peak / 10, peak=peak, **inputs))
 rate.wrong("does_nothing", "Your rate is always 0", lambda at, **_: torch.zeros(len(at)))
 rate.wrong("same_for_all", "Your rate is the same in every step", lambda at, peak, **_: torch.full((len(at),), peak))
 
