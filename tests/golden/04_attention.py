@@ -123,6 +123,9 @@ softmax.wrong("sigmoids",
 softmax.wrong("zeros_for_nothing",
               "Your row of nothing but -infinity becomes zeros. It is 0/0 in PyTorch, and so NaN: do not catch it",
               lambda x: torch.where((x == -INF).all(1, keepdim=True), 0, by_hand(x)))
+softmax.wrong("zeros_for_nothing_and_nan",
+              "Your rows whose maximum is -infinity become zeros, also where a NaN is passed over in it. Do not catch them: 0/0 is NaN",
+              lambda x: torch.where((x.nan_to_num(nan=-INF, posinf=INF, neginf=-INF) == -INF).all(1, keepdim=True), 0, by_hand(x)))
 softmax.wrong("infinity_takes_all",
               "Your +infinity takes all the weight. infinity - infinity is NaN, and spoils its row, as in PyTorch",
               lambda x: torch.where((x == INF).any(1, keepdim=True), 1.0 * (x == INF), by_hand(x)))
@@ -331,6 +334,10 @@ attention.wrong("normalized_first", "Your queries and keys are brought to a mean
                 lambda q, k, v: attend(*(x / x.square().mean(1, keepdim=True).sqrt() for x in (q, k)), v))
 wrong_softmax("capped_at_50", "Your scores are kept within 50 by tanh, as in Gemma 2. A Llama's are not capped",
               lambda scores: by_hand(torch.where(scores > -INF, 50 * torch.tanh(scores / 50), scores)))
+for kept, bits in (torch.float16, 11), (torch.bfloat16, 8):
+    name = str(kept).removeprefix("torch.")
+    attention.wrong(f"inputs_in_{name}", f"Your queries, keys and values are rounded to {name}, {bits} bits. They are float32: keep that",
+                    lambda q, k, v, kept=kept: attend(*(x.to(kept).to(x.dtype) for x in (q, k, v))))
 attention.wrong_tails("dot product", lambda full, q, k, v: attend(
     torch.cat([q[:, :full(q.shape[1])], 0 * q[:, full(q.shape[1]):]], 1), k, v))
 

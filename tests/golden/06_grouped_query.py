@@ -229,6 +229,10 @@ wrong("first_key_left_out", "Your positions do not see the first key. Position t
 wrong_formula("keys_mixed", "Your weights mix the keys. They mix the values", lambda q, k, v: attend(q, k, k))
 wrong_formula("queries_in_steps_of_KV", "Your query t begins KV heads behind the one before it. A token has H query heads: (t H + h) D",
               lambda q, k, v: attend(in_steps_of(k.shape[1], q), k, v))
+for kept, bits in (torch.float16, 11), (torch.bfloat16, 8):
+    name = str(kept).removeprefix("torch.")
+    wrong_formula(f"inputs_in_{name}", f"Your queries, keys and values are rounded to {name}, {bits} bits. They are float32: keep that",
+                  lambda q, k, v, kept=kept: attend(*(x.to(kept).to(x.dtype) for x in (q, k, v))))
 wrong_formula("first_query_head_for_all", "Your query heads are all the first. Head h is q[t][h]",
               lambda q, k, v: attend(q[:, :1].expand_as(q), k, v))
 wrong_formula("future_scores_zero",
@@ -286,6 +290,33 @@ wrong_carry("sum_not_rescaled",
 wrong_carry("nothing_rescaled",
             "Your sum and output are not rescaled where the maximum grows. Multiply both by e^(old max - new max)",
             under_the_running_maximum, under_the_running_maximum)
+
+
+def grown_by_the_maximum(scores):
+    """Each time the maximum grows, what is there grows as well, in place of shrinking."""
+    so_far = scores.cummax(KEYS).values
+    return torch.where(scores > -INF, torch.exp(scores - so_far + highest(scores) - so_far), 0)
+
+
+def divided_at_each_key(q, k, v):
+    """The mistake: the output is divided after each key, and then added to."""
+    scores = hidden(divided_by_root(dot(q, k[:, own_group(torch.arange(q.shape[1]), q.shape[1], k.shape[1])]), 0, q.shape[2]),
+                    not_the_future(torch.arange(len(k) - len(q), len(k))[:, None], torch.arange(len(k))))
+    v = v[:, own_group(torch.arange(q.shape[1]), q.shape[1], v.shape[1])].transpose(0, 1)
+    so_far, total, out = torch.full_like(scores[..., :1], -INF), 0, 0
+    for s in range(len(k)):
+        before, so_far = so_far, torch.maximum(so_far, scores[..., s:s + 1])
+        weight, shrink = torch.exp(scores[..., s:s + 1] - so_far), torch.exp(before - so_far)
+        new = total * shrink + weight
+        seen = scores[..., s:s + 1] > -INF
+        total, out = torch.where(seen, new, total), torch.where(seen, (out * shrink + weight * v[:, None, s]) / new, out)
+    return out.transpose(0, 1)
+
+
+wrong_carry("rescaled_upwards", "Your sum and output grow where the maximum grows. The factor is e^(old max - new max), at most 1",
+            grown_by_the_maximum, grown_by_the_maximum)
+gqa_attention_with_past.wrong("divided_at_each_key", "Your output is divided by the sum after each key, and then added to. Divide once, after the last",
+                              divided_at_each_key)
 
 
 def heads(T, H, KV, D):

@@ -196,7 +196,7 @@ for width in 16, 32, 64:
     wrong_view(f"tiles_of_{width}_skipped",
                "Your query t passes over tiles of keys as if it stood at t. It stands at S - T + t, and sees those up to there",
                lambda t, s, T, S, width=width: (s <= S - T + t) & (s // width <= t // width))
-for width in 16, 32, 64:
+for width in 8, 16, 32, 64:
     wrong_view(f"mask_of_whole_tiles_of_{width}",
                "Your queries see all of the tile that their own key lies in. In that tile query t sees keys up to S - T + t, no further",
                lambda t, s, T, S, width=width: s // width <= (S - T + t) // width)
@@ -211,6 +211,11 @@ flash_attention.wrong(
 flash_attention.wrong(
     "keys_mixed", "Your weights mix the keys. They mix the values",
     lambda q, k, v: flash(masked_scores(q, k), values(q, k)))
+for kept, bits in (torch.float16, 11), (torch.bfloat16, 8):
+    name = str(kept).removeprefix("torch.")
+    flash_attention.wrong(f"inputs_in_{name}", f"Your queries, keys and values are rounded to {name}, {bits} bits. They are float32: keep that",
+                          lambda q, k, v, kept=kept: flash(*(lambda q, k, v: (masked_scores(q, k), values(q, v)))(
+                              *(x.to(kept).to(x.dtype) for x in (q, k, v)))))
 flash_attention.wrong_tails("dot product", lambda full, q, k, v: flash(masked_scores(
     torch.cat([q[..., :full(q.shape[2])], 0 * q[..., full(q.shape[2]):]], 2), k), values(q, v)))
 
@@ -289,16 +294,16 @@ wrong_carry("rescaled_by_powers_of_two",
 wrong_carry("output_rescaled_upwards",
             "Your output grows where the maximum grows, and your sum shrinks. The factor of both is e^(old max - new max), at most 1",
             shrink_out=grow)
-for size in TILE, 32, 64:
+for size in 8, TILE, 32, 64:
     wrong_tiles(f"tiles_of_{size}_divided",
                 "Your output is divided by the sum after every tile, and then added to. Divide once, after the last tile",
                 lambda scores, v, size=size: divided_by_the_tile(scores, v, size))
-for size, name in (TILE, "tiles_averaged"), (32, "tiles_averaged_of_32"), (64, "tiles_averaged_of_64"):
+for size, name in (TILE, "tiles_averaged"), (8, "tiles_averaged_of_8"), (32, "tiles_averaged_of_32"), (64, "tiles_averaged_of_64"):
     wrong_tiles(name,  # here the number of keys does matter, and the mistake is common
                 "Your output is the mean of the tiles' own softmaxes. "
                 "A tile counts by the sum of its weights: carry maximum, sum and output on",
                 lambda scores, v, size=size: mean_of_tiles(scores, v, size))
-for size in TILE, 32, 64:
+for size in 8, TILE, 32, 64:
     wrong_tiles(f"tiles_of_{size}_under_their_own_maxima",
                 "The weights of each tile are taken under that tile's own maximum, and then added up. All must be under one: "
                 "multiply sum and output by e^(old max - new max) where it grows, and keep it where it does not",

@@ -53,10 +53,10 @@ def own_group(h, H, KV):
     return h // (H // KV)
 
 
-def attend(q, k, v, seen, group=own_group, divisor=math.sqrt):
+def attend(q, k, v, seen, group=own_group, divisor=lambda D, H: math.sqrt(D)):
     (_, H, D), KV = q.shape, k.shape[1]
     k, v = (x[:, group(torch.arange(H), H, KV)] for x in (k, v))
-    scores = torch.einsum("thd,shd->hts", q, k) / divisor(D)
+    scores = torch.einsum("thd,shd->hts", q, k) / divisor(D, H)
     return torch.einsum("hts,shd->thd", scores.masked_fill(~seen, -math.inf).softmax(-1), v)
 
 
@@ -79,7 +79,7 @@ def everything_read(T, split):
 
 def attention(x, w, cosine, sine, eps, split=0, other=None, norm=rms_norm, weight="input_layernorm", of_q=turn, of_k=turn,
               of_v=None, seen=up_to_itself, group=own_group, names="qkv", last=F.linear, cached=None, interleaved=0,
-              bias_of=lambda name: name, bias_late="", divisor=math.sqrt, flat=lambda out: out.flatten(1)):
+              bias_of=lambda name: name, bias_late="", divisor=lambda D, H: math.sqrt(D), flat=lambda out: out.flatten(1)):
     D = 2 * cosine.shape[-1]
     of_q, of_k = ((turn_interleaved if interleaved and of is turn else of) for of in (of_q, of_k))
 
@@ -220,11 +220,13 @@ attention_block.wrong("new_rows_alone", "Your queries see the new tokens alone. 
 attention_block.wrong("queries_not_turned", "Your queries are not turned. Turn queries and keys, both by their positions' angles",
                       of_attention(of_q=lambda q, *_: q))
 attention_block.wrong("turned_backwards", "Your queries and keys are turned backwards. It is (a cos - b sin, a sin + b cos)",
-                      of_attention(**dict.fromkeys(("of_q", "of_k"), lambda x, cosine, sine: turn(x, cosine, -sine))))
+                      lambda sine, **rest: of_attention()(sine=-sine, **rest))
 attention_block.wrong("strict_mask", "Your tokens do not see themselves. Query t sees the keys up to its own, that one too",
                       of_attention(seen=lambda T, split: torch.ones(T, T).tril(-1).bool()))
-attention_block.wrong("no_scale", "Your scores are not scaled. Divide them by sqrt(D)", of_attention(divisor=lambda D: 1))
-attention_block.wrong("divided_by_D", "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)", of_attention(divisor=lambda D: D))
+attention_block.wrong("no_scale", "Your scores are not scaled. Divide them by sqrt(D)", of_attention(divisor=lambda D, H: 1))
+attention_block.wrong("divided_by_D", "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)", of_attention(divisor=lambda D, H: D))
+attention_block.wrong("model_width", "Your scores are divided by sqrt(H D), the width of all heads. Take that of one, sqrt(D)",
+                      of_attention(divisor=lambda D, H: math.sqrt(H * D)))
 attention_block.wrong("first_head_for_all", "Your query heads all read key/value head 0. Head h reads h / (H / KV)", of_attention(group=lambda h, H, KV: 0 * h))
 attention_block.wrong("heads_first", "Your o_proj reads the heads' output as [H][T][D]. It is [T][H][D]: the heads of a token lie together",
                       of_attention(flat=lambda out: out.transpose(0, 1).reshape(len(out), -1)))

@@ -125,11 +125,13 @@ fused.wrong("keys_behind_the_part", "Your keys begin behind H / ranks queries, a
             lambda ranks, rank, H, KV, kept, qkv: torch.cat([
                 heads(ranks, rank, H, KV, kept, qkv)[:H // ranks],
                 *(qkv[begin + own(H, ranks, rank)[0] // (H // KV):][:kept] for begin in (H // ranks, H // ranks + KV))]))
+fused.wrong("key_head_of_the_rank", "Your key head is that of the rank's own number, and the last one where there is none. Query head h reads h / (H / KV)",
+            lambda ranks, rank, H, KV, kept, qkv: heads(ranks, rank, H, KV, kept, qkv, None, (rank * kept + torch.arange(kept)).clamp(max=KV - 1)))
 for name, sentence, ranks, rank, H, KV in [
         ("whole", "one rank has all heads", 1, 0, 4, 2), ("half", "two ranks, a key head for each", 2, 1, 4, 2),
         ("half_of_eight", "two ranks with four key heads each", 2, 1, 16, 8), ("third", "rank 2 of 3 with six heads", 3, 2, 6, 3),
         ("replicated", "four ranks and two key heads: ranks 2 and 3 have the same", 4, 2, 8, 2),
-        ("replicated_last", "the same, rank 3", 4, 3, 8, 2), ("one_for_all", "eight ranks and one key head", 8, 5, 8, 1),
+        ("replicated_last", "the same, rank 3", 4, 3, 8, 2), ("replicated_second", "the same, rank 1, whose key head is that of rank 0", 4, 1, 8, 2), ("one_for_all", "eight ranks and one key head", 8, 5, 8, 1),
         ("every_head_its_own", "as many key heads as queries", 2, 1, 4, 4), ("rank_0", "rank 0 of 4", 4, 0, 8, 4)]:
     fused.case(name, sentence, ranks=ranks, rank=rank, H=H, KV=KV, kept=max(KV // ranks, 1), qkv=normal(H + 2 * KV, 2, 3))
 
