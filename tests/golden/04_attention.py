@@ -107,6 +107,12 @@ softmax.wrong("divided_by_n",
 softmax.wrong_tails("sum", lambda full, x: torch.exp(x - highest(x))
                     / total(torch.exp(x - highest(x))[:, :full(x.shape[1])]))
 
+softmax.wrong("mean_subtracted",
+              "You subtract the row's mean, and what lies far above it overflows. Subtract the maximum",
+              lambda x: exp_under(x.mean(ROW, keepdim=True), x))
+softmax.wrong("root_of_squares",
+              "Your e^(x - max) is divided by the root of the sum of its squares. Divide by the sum: a row sums to 1",
+              lambda x: F.normalize(torch.exp(x - highest(x))))
 softmax.wrong("first_number_left_out",
               "Your sum begins with the second number. It runs over 0 .. n - 1",
               lambda x:
@@ -240,6 +246,9 @@ wrong_scale("divided_by_D",
             "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)",
             lambda D: 1 / D)
 wrong_scale("multiplied_by_root", "Your scores are multiplied by sqrt(D). Divide them by it", math.sqrt)
+wrong_scale("fourth_root", "Your scores are divided by the fourth root of D: half of the scale is missing. Divide them by sqrt(D)", lambda D: D**-0.25)
+wrong_softmax("log2e_with_exp", "Your scores are multiplied by log2(e), as for exp2, and you take exp. Leave that out, or take exp2",
+              lambda scores: by_hand(scores / math.log(2)))
 wrong_scale("model_width",
             "Your scores are divided by the root of the model's width, here of 4 heads. "
             "Take a head's, sqrt(D)",
@@ -399,6 +408,8 @@ def wrong_scores(name, advice, scale):
 wrong_scores("no_scale", "Your scores are not scaled. Divide them by sqrt(D)", lambda D: 1)
 wrong_scores("divided_by_D",
              "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)", lambda D: 1 / D)
+wrong_scores("fourth_root", "Your scores are divided by the fourth root of D: half of the scale is missing. Divide them by sqrt(D)", lambda D: D**-0.25)
+wrong_scores("log2e", "Your scores are multiplied by log2(e), as for exp2. Softmax takes exp here", lambda D: 1 / math.sqrt(D) / math.log(2))
 wrong_scores("multiplied_by_root", "Your scores are multiplied by sqrt(D). Divide them by it", math.sqrt)
 attention_scores.wrong("sum_in_half", "Your dot products are summed in half precision, 11 bits. Sum in float or double",
                        lambda q, k: fit_in_half(q, k) / math.sqrt(q.shape[1]))

@@ -214,6 +214,10 @@ wrong("last_head_for_the_rest",
       group=lambda h, H, KV: h.clamp(max=KV - 1))
 wrong("multiplied_by_root", "Your scores are multiplied by sqrt(D). Divide them by it",
       scaled=lambda score, H, D: score * math.sqrt(D))
+wrong("fourth_root", "Your scores are divided by the fourth root of D: half of the scale is missing. Divide them by sqrt(D)",
+      scaled=lambda score, H, D: score / D**0.25)
+wrong("log2e_with_exp", "Your scores are multiplied by log2(e), as for exp2, and you take exp. Leave that out, or take exp2",
+      scaled=lambda score, H, D: score / math.sqrt(D) / math.log(2))
 wrong("base_two", "Your powers are those of 2. Take exp, or multiply the scores by log2(e) before exp2",
       scaled=lambda score, H, D: score * math.log(2) / math.sqrt(D))
 wrong("mean", "Your values are averaged, whatever their scores. Mix them by softmax",

@@ -240,6 +240,8 @@ wrong_attention("not_normalised", "Your weights are not divided by their sum. Di
                 softmax=lambda scores: torch.exp(scores - scores.amax(-1, keepdim=True)))
 wrong_attention("maximum_not_subtracted", "Your e^score overflows, or is 0 for the whole row. Subtract the row's maximum first",
                 softmax=lambda scores: torch.exp(scores) / torch.exp(scores).sum(-1, keepdim=True))
+wrong_attention("log2e_with_exp", "Your scores are multiplied by log2(e), as for exp2, and you take exp. Leave that out, or take exp2",
+                scale=lambda D: 1 / math.sqrt(D) / math.log(2))
 wrong_attention("base_two", "Your powers are those of 2. Take exp, or multiply the scores by log2(e) before exp2",
                 scale=lambda D: math.log(2) / math.sqrt(D))
 cached_attention.wrong("model_width",

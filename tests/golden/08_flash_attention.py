@@ -165,6 +165,8 @@ wrong_scores("mask_of_minus_10000", "Your mask is -10000, and scores may be lowe
 wrong_scores("mask_of_a_finite_number",
              "Your mask is a finite number, such as -1e9, and scores may be lower. It is -INFINITY", hidden=-1e9)
 wrong_scores("future_scores_zero", "Your scores of the future are 0, and e^0 is 1. They are -INFINITY", hidden=0)
+wrong_scores("log2e_with_exp", "Your scores are multiplied by log2(e), as for exp2, and you take exp. Leave that out, or take exp2",
+             scaled=lambda score, H, D: score / math.sqrt(D) / math.log(2))
 wrong_scores("base_two", "Your powers are those of 2. Take exp, or multiply the scores by log2(e) before exp2",
              scaled=lambda score, H, D: score * math.log(2) / math.sqrt(D))
 wrong_scores("mask_from_the_top_left_unless_one",
@@ -196,6 +198,10 @@ for width in 16, 32, 64:
     wrong_view(f"tiles_of_{width}_skipped",
                "Your query t passes over tiles of keys as if it stood at t. It stands at S - T + t, and sees those up to there",
                lambda t, s, T, S, width=width: (s <= S - T + t) & (s // width <= t // width))
+for width in 16, 32, 64:
+    wrong_view(f"mask_by_the_place_in_tiles_of_{width}",
+               "Your mask compares a key's place in its tile, so that queries see the future in later tiles. Key s stands at the tile's start plus its place",
+               lambda t, s, T, S, width=width: s % width <= S - T + t)
 for width in 8, 16, 32, 64:
     wrong_view(f"mask_of_whole_tiles_of_{width}",
                "Your queries see all of the tile that their own key lies in. In that tile query t sees keys up to S - T + t, no further",

@@ -886,6 +886,10 @@ ATTENTION_MISTAKES = [
     ("root_of_all_heads", "Your scores are divided by sqrt(H D). It is sqrt(D), the width of one head", dict(width=lambda H, D: H * D)),
     ("own_key_left_out", "Your queries do not see their own key. Query t sees keys 0 .. t: s <= t, and not s < t",
      dict(seen=lambda T: torch.ones(T, T).tril(-1).bool())),
+    ("log2e_with_exp", "Your scores are multiplied by log2(e), as for exp2, and you take exp. Leave that out, or take exp2",
+     dict(scale=lambda D: 1 / math.sqrt(D) / math.log(2), back_scale=lambda D: 1 / math.sqrt(D))),
+    ("divided_by_D", "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)", dict(scale=lambda D: 1 / D)),
+    ("no_scale", "Your scores are not scaled, neither forward nor backward. Divide them by sqrt(D)", dict(scale=lambda D: 1.0)),
     ("scale_missing_backward", "Your dq or dk lacks 1 / sqrt(D): the scores were scaled, and so is what comes back through them, to both",
      dict(back_scale=lambda D: 1)),
     ("scale_twice_backward", "Your dq and dk are divided by sqrt(D) twice. Once is enough", dict(back_scale=lambda D: 1 / D)),
@@ -971,6 +975,10 @@ plain.wrong("not_weighted", "Your sum is of dp alone. Each is weighted: the sum 
             **attention_parts(common=lambda p, dp, dout, out: torch.where(p > 0, dp, 0).sum(-1, keepdim=True)))
 plain.wrong("diagonal_alone", "Your dscore is p (1 - p) dp, as if each weight came from its own score alone. Every weight depends on every score",
             **attention_parts(common=lambda p, dp, dout, out: p * dp))
+plain.wrong("base_two", "Your powers are those of 2. Take exp, or multiply the scores by log2(e) before exp2",
+            **attention_parts(weights=lambda scores, lse: torch.softmax(scores * math.log(2), -1)))
+plain.wrong("scale_missing_forward", "Your weights are those of scores that are not scaled, and what comes back is. Divide the scores by sqrt(D) first",
+            **attention_parts(scale=lambda D: 1.0, back_scale=lambda D: 1 / math.sqrt(D)))
 plain.wrong("max_not_subtracted", "Your e^score overflows, or is 0 for the whole row. Subtract the row's largest score first",
             **attention_parts(weights=lambda scores, lse: exp32(scores) / exp32(scores).sum(-1, keepdim=True)))
 plain.wrong("max_from_zero", "Your largest score is never less than 0: far below it, e^(score - max) is 0. Start it at -infinity",
@@ -1075,6 +1083,8 @@ for name, advice, how in [
         ("sum_without_logarithm", "Your lse is m + l. Take the logarithm of l", dict(log=lambda l: l)),
         ("sum_alone", "Your lse is l itself. It is m + log(l)", dict(back=torch.zeros_like, log=lambda l: l)),
         ("maximum_alone", "Your lse is m alone. It is m + log(l)", dict(log=torch.zeros_like)),
+        ("log2e_with_exp", "Your scores are multiplied by log2(e), as for exp2, and you take exp. Leave that out, or take exp2",
+         dict(scale=lambda D: 1 / math.sqrt(D) / math.log(2))),
         ("logarithm_of_the_mean", "Your lse is m + log of the mean of e^(score - m). It is of their sum", dict(of_the_mean=True)),
         ("one_in_the_sum", "Your lse is m + log(1 + l). It is m + log(l): do not take log1p", dict(log=torch.log1p)),
         ("logarithm_in_base_10", "Your logarithm is that of base 10. It is the natural one", dict(log=torch.log10)),
