@@ -107,6 +107,35 @@ softmax.wrong("divided_by_n",
 softmax.wrong_tails("sum", lambda full, x: torch.exp(x - highest(x))
                     / total(torch.exp(x - highest(x))[:, :full(x.shape[1])]))
 
+softmax.wrong("mean_subtracted",
+              "You subtract the row's mean, and what lies far above it overflows. Subtract the maximum",
+              lambda x: exp_under(x.mean(ROW, keepdim=True), x))
+softmax.wrong("root_of_squares",
+              "Your e^(x - max) is divided by the root of the sum of its squares. Divide by the sum: a row sums to 1",
+              lambda x: F.normalize(torch.exp(x - highest(x))))
+softmax.wrong("first_number_left_out",
+              "Your sum begins with the second number. It runs over 0 .. n - 1",
+              lambda x:
+                  torch.exp(x - highest(x)) / (total(torch.exp(x - highest(x))) - torch.exp(x[:, :1] - highest(x))))
+softmax.wrong("sink_of_0",
+              "Your sum has e^0 beside the others' e^x, an attention sink as in gpt-oss. A row sums to 1",
+              lambda x: torch.exp(x - highest(x)) / (total(torch.exp(x - highest(x))) + torch.exp(-highest(x))))
+softmax.wrong("epsilon_of_1e-5_added",
+              "Your sum has 1e-5 added. It is 1 or more, as e^(max - max) is: add nothing",
+              lambda x: torch.exp(x - highest(x)) / (total(torch.exp(x - highest(x))) + 1e-5))
+softmax.wrong("sigmoids",
+              "Your numbers become 1 / (1 + e^-x), each by itself. Softmax divides e^(x - max) by the row's sum",
+              torch.sigmoid)
+softmax.wrong("zeros_for_nothing",
+              "Your row of nothing but -infinity becomes zeros. It is 0/0 in PyTorch, and so NaN: do not catch it",
+              lambda x: torch.where((x == -INF).all(1, keepdim=True), 0, by_hand(x)))
+softmax.wrong("zeros_for_nothing_and_nan",
+              "Your rows whose maximum is -infinity become zeros, also where a NaN is passed over in it. Do not catch them: 0/0 is NaN",
+              lambda x: torch.where((x.nan_to_num(nan=-INF, posinf=INF, neginf=-INF) == -INF).all(1, keepdim=True), 0, by_hand(x)))
+softmax.wrong("infinity_takes_all",
+              "Your +infinity takes all the weight. infinity - infinity is NaN, and spoils its row, as in PyTorch",
+              lambda x: torch.where((x == INF).any(1, keepdim=True), 1.0 * (x == INF), by_hand(x)))
+
 QUERIES, KEYS, VALUES = [[1, 1], [2, 0], [1, 2]], [[1, 0], [0, 1], [1, 1]], [[10, 0], [0, 10], [10, 10]]
 SCORES = [[sum(a * b for a, b in zip(q, k)) / math.sqrt(2) for k in KEYS] for q in QUERIES]  # of the lesson's example
 MASKED = [[score if s <= t else -INF for s, score in enumerate(row)] for t, row in enumerate(SCORES)]
@@ -217,6 +246,9 @@ wrong_scale("divided_by_D",
             "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)",
             lambda D: 1 / D)
 wrong_scale("multiplied_by_root", "Your scores are multiplied by sqrt(D). Divide them by it", math.sqrt)
+wrong_scale("fourth_root", "Your scores are divided by the fourth root of D: half of the scale is missing. Divide them by sqrt(D)", lambda D: D**-0.25)
+wrong_softmax("log2e_with_exp", "Your scores are multiplied by log2(e), as for exp2, and you take exp. Leave that out, or take exp2",
+              lambda scores: by_hand(scores / math.log(2)))
 wrong_scale("model_width",
             "Your scores are divided by the root of the model's width, here of 4 heads. "
             "Take a head's, sqrt(D)",
@@ -295,6 +327,26 @@ attention.wrong("keys_transposed", "Your keys are read as [D][S]. A row is a pos
                 lambda q, k, v: attend(q, k.reshape(k.T.shape).T, v))
 attention.wrong("first_query_for_all", "Your queries are all the first one. Query t is q[t]",
                 lambda q, k, v: attend(q[:1].expand_as(q), k, v))
+wrong_softmax("base_two", "Your powers are those of 2. Take exp, or multiply the scores by log2(e) before exp2",
+              lambda scores: by_hand(scores * math.log(2)))
+wrong_softmax("mean", "Your values are averaged, whatever their scores. Mix them by softmax",
+              lambda scores: by_hand(torch.where(scores > -INF, 0, scores)))
+wrong_mask("first_key_left_out", "Your queries do not see the first key. They see s = 0 .. S - T + t",
+           lambda T, S: seen(T, S) & (torch.arange(S) > 0))
+wrong_mask("unmasked_unless_whole",
+           "Your mask is left out where T is less than S. Query t of the last T sees the keys up to S - T + t there, too",
+           lambda T, S: seen(T, S) if T == S else torch.ones(T, S, dtype=bool))
+wrong_mask("mask_from_the_top_left_unless_one",
+           "Your query t sees the keys 0 .. t unless it is the only one, as is_causal of PyTorch has it. It stands at S - T + t",
+           lambda T, S: torch.arange(S) <= torch.arange(T)[:, None] if T > 1 else torch.ones(T, S, dtype=bool))
+attention.wrong("normalized_first", "Your queries and keys are brought to a mean square of 1 first, as in Qwen 3. A Llama's are not",
+                lambda q, k, v: attend(*(x / x.square().mean(1, keepdim=True).sqrt() for x in (q, k)), v))
+wrong_softmax("capped_at_50", "Your scores are kept within 50 by tanh, as in Gemma 2. A Llama's are not capped",
+              lambda scores: by_hand(torch.where(scores > -INF, 50 * torch.tanh(scores / 50), scores)))
+for kept, bits in (torch.float16, 11), (torch.bfloat16, 8):
+    name = str(kept).removeprefix("torch.")
+    attention.wrong(f"inputs_in_{name}", f"Your queries, keys and values are rounded to {name}, {bits} bits. They are float32: keep that",
+                    lambda q, k, v, kept=kept: attend(*(x.to(kept).to(x.dtype) for x in (q, k, v))))
 attention.wrong_tails("dot product", lambda full, q, k, v: attend(
     torch.cat([q[:, :full(q.shape[1])], 0 * q[:, full(q.shape[1]):]], 1), k, v))
 
@@ -356,6 +408,8 @@ def wrong_scores(name, advice, scale):
 wrong_scores("no_scale", "Your scores are not scaled. Divide them by sqrt(D)", lambda D: 1)
 wrong_scores("divided_by_D",
              "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)", lambda D: 1 / D)
+wrong_scores("fourth_root", "Your scores are divided by the fourth root of D: half of the scale is missing. Divide them by sqrt(D)", lambda D: D**-0.25)
+wrong_scores("log2e", "Your scores are multiplied by log2(e), as for exp2. Softmax takes exp here", lambda D: 1 / math.sqrt(D) / math.log(2))
 wrong_scores("multiplied_by_root", "Your scores are multiplied by sqrt(D). Divide them by it", math.sqrt)
 attention_scores.wrong("sum_in_half", "Your dot products are summed in half precision, 11 bits. Sum in float or double",
                        lambda q, k: fit_in_half(q, k) / math.sqrt(q.shape[1]))
@@ -394,6 +448,14 @@ attention_scores.wrong("distances", "Your scores are squared distances. They are
                        lambda q, k: ((q[:, None] - k)**2).sum(-1) / math.sqrt(q.shape[1]))
 attention_scores.wrong("cosines", "Your queries and keys are brought to length 1 first. Their lengths count",
                        lambda q, k: fit(F.normalize(q), F.normalize(k)) / math.sqrt(q.shape[1]))
+attention_scores.wrong("first_query_for_all", "Your queries are all the first one. scores[t][s] is q[t] . k[s]",
+                       lambda q, k: fit(q[:1].expand_as(q), k) / math.sqrt(q.shape[1]))
+attention_scores.wrong("first_number_left_out", "Your dot products begin with the second number. They have D terms",
+                       lambda q, k: fit(q[:, 1:], k[:, 1:]) / math.sqrt(q.shape[1]) if q.shape[1] > 1 else None)
+attention_scores.wrong("root_of_the_queries", "Your scores are divided by the root of how many queries there are. "
+                       "Take the width of a head, sqrt(D)", lambda q, k: fit(q, k) / math.sqrt(len(q)))
+attention_scores.wrong("sums_for_products", "Your queries and keys are added, number by number. Multiply, and add up the products",
+                       lambda q, k: (q[:, None] + k).sum(-1) / math.sqrt(q.shape[1]))
 attention_scores.wrong_tails("dot product", lambda full, q, k:
                              fit(q[:, :full(q.shape[1])], k[:, :full(q.shape[1])]) / math.sqrt(q.shape[1]))
 
@@ -413,6 +475,10 @@ def masked(scores, hidden, value=-INF):
     T, S = scores.shape
     t, s = torch.arange(T)[:, None] + S - T, torch.arange(S)[None]
     return scores.masked_fill(hidden(t, s), value)
+
+
+def hidden_places(scores):
+    return masked(0 * torch.ones_like(scores), lambda t, s: s > t) < 0
 
 
 causal_mask = Kernel("causal_mask", CHAPTER, "torch.Tensor.masked_fill_",
@@ -444,6 +510,24 @@ causal_mask.wrong("mask_from_the_top_left", "Your query t sees the keys 0 .. t. 
 causal_mask.wrong("rest_overwritten", "Your scores of the past are lost. The mask leaves them as they are",
                   lambda scores: masked(0 * scores, lambda t, s: s > t))
 
+causal_mask.wrong("minus_infinity_added", "Your mask adds -INFINITY, and what is NaN or infinite before becomes NaN. Set the score, with = and not +=",
+                  lambda scores: scores.where(~hidden_places(scores), scores - INF))
+for name, value in ("10000", 1e4), ("1e9", 1e9):
+    causal_mask.wrong(f"mask_adds_minus_{name}", f"Your mask adds -{name}, and scores may lie farther apart. Set them to -INFINITY",
+                      lambda scores, value=value: scores.where(~hidden_places(scores), scores - value))
+causal_mask.wrong("mask_of_the_lowest_float", "Your mask is the lowest float, -FLT_MAX, as torch.finfo has it. It is -INFINITY",
+                  lambda scores: masked(scores, lambda t, s: s > t, torch.finfo(torch.float32).min))
+causal_mask.wrong("mask_of_nan", "Your mask is NaN, which spoils the whole row. It is -INFINITY",
+                  lambda scores: masked(scores, lambda t, s: s > t, NAN))
+causal_mask.wrong("next_key_alone", "Your mask hides the next key alone. It hides all s > S - T + t",
+                  lambda scores: masked(scores, lambda t, s: s == t + 1))
+causal_mask.wrong("unmasked_unless_whole", "Your mask is left out where T is less than S. It hides s > S - T + t there, too",
+                  lambda scores: masked(scores, lambda t, s: s > t) if scores.shape[0] == scores.shape[1] else scores.clone())
+causal_mask.wrong("mask_from_the_top_left_unless_one", "Your query t sees the keys 0 .. t unless it is the only one. The queries are the "
+                  "last T of S positions: S - T + t",
+                  lambda scores: masked(scores, lambda t, s: s > t - scores.shape[1] + scores.shape[0])
+                  if len(scores) > 1 else scores.clone())
+
 case = causal_mask.case
 case("by_hand", "The lesson's example: three scores are hidden.", scores=SCORES)
 case("whole_text", "T = S.", scores=normal(6, 6))
@@ -451,6 +535,8 @@ case("ragged", "The last 5 of 11 positions.", scores=normal(5, 11))
 case("decode", "One query, the last: nothing is hidden.", scores=normal(1, 9))
 case("one_token", "A text of one token.", scores=normal(1, 1))
 case("far_below", "Scores near -1e12: -1e9 would be the largest.", scores=normal(4, 4, scale=1e11, shift=-1e12))
+case("not_finite", "NaN and infinity in places that are hidden.",
+     scores=[[1, NAN, INF, -INF], [2, 1, INF, NAN], [0.5, 3, 2, INF], [1, 0, -1, 2]])
 
 
 def mixing(*shape):
@@ -497,6 +583,14 @@ weighted_sum.wrong("first_value_for_all", "Your values are all the first one. ou
 weighted_sum.wrong("weights_ignored",
                    "Your values are added, whatever their weights. Multiply each by its weight first",
                    lambda weights, v: v.sum(0).expand(len(weights), -1).contiguous())
+weighted_sum.wrong("first_key_left_out", "Your sums leave the first key out. They have S terms",
+                   lambda weights, v: weights[:, 1:] @ v[1:])
+weighted_sum.wrong("sum_in_half", "Your sums are kept in half precision, 11 bits. Sum in float or double",
+                   lambda weights, v: summed_in_half((weights[:, :, None] * v).transpose(1, 2)))
+weighted_sum.wrong("largest_product", "Your output is the largest of the products. Add them all",
+                   lambda weights, v: (weights[:, :, None] * v).amax(1))
+weighted_sum.wrong("keys_reversed", "Your weights meet the values in reverse order. weights[t][s] belongs to v[s]",
+                   lambda weights, v: weights @ v.flip(0))
 weighted_sum.wrong_tails("sum over the keys", lambda full, weights, v: weights[:, :full(len(v))] @ v[:full(len(v))])
 
 case = weighted_sum.case

@@ -126,6 +126,13 @@ def read_heads_first(x):
     return x.reshape(H, T, D).transpose(0, 1)
 
 
+def in_steps_of(heads, x):
+    """The same numbers, read as if a token had so many heads."""
+    T, H, D = x.shape
+    start = (torch.arange(T)[:, None] * heads + torch.arange(H)) * D
+    return x.flatten()[start[..., None] + torch.arange(D)]
+
+
 def written_heads_first(x):
     return x.transpose(0, 1).reshape(x.shape)
 
@@ -197,7 +204,39 @@ wrong("divided_by_H", "Your scores are divided by the root of how many heads the
       scaled=lambda score, H, D: score / math.sqrt(H))
 wrong("largest_alone", "Your query takes the value that fits best. Mix them by softmax",
       softmax=lambda scores: 1.0 * (scores == highest(scores)))
+wrong("keys_of_another_group",
+      "Your values are those of the group, but your keys are of head h % KV. Both are of h / (H / KV)",
+      group=by_remainder, group_of_v=own_group)
+wrong("values_of_the_first_head", "Your values are all of key/value head 0, and your keys are not. Both are of h / (H / KV)",
+      group_of_v=lambda h, H, KV: 0 * h)
+wrong("last_head_for_the_rest",
+      "Your query head h reads key/value head h, and the last one where there is none. It is h / (H / KV): neighbours share",
+      group=lambda h, H, KV: h.clamp(max=KV - 1))
+wrong("multiplied_by_root", "Your scores are multiplied by sqrt(D). Divide them by it",
+      scaled=lambda score, H, D: score * math.sqrt(D))
+wrong("fourth_root", "Your scores are divided by the fourth root of D: half of the scale is missing. Divide them by sqrt(D)",
+      scaled=lambda score, H, D: score / D**0.25)
+wrong("log2e_with_exp", "Your scores are multiplied by log2(e), as for exp2, and you take exp. Leave that out, or take exp2",
+      scaled=lambda score, H, D: score / math.sqrt(D) / math.log(2))
+wrong("base_two", "Your powers are those of 2. Take exp, or multiply the scores by log2(e) before exp2",
+      scaled=lambda score, H, D: score * math.log(2) / math.sqrt(D))
+wrong("mean", "Your values are averaged, whatever their scores. Mix them by softmax",
+      softmax=lambda scores: softmax(torch.where(scores > -INF, 0, scores)))
+wrong("capped_at_50", "Your scores are kept within 50 by tanh, as in Gemma 2. A Llama's are not capped",
+      softmax=lambda scores: softmax(torch.where(scores > -INF, 50 * torch.tanh(scores / 50), scores)))
+wrong_formula("width_of_all_keys", "Your scores are divided by sqrt(KV D), the width of all key heads. Take that of one, sqrt(D)",
+              lambda q, k, v: attend(q, k / math.sqrt(k.shape[1]), v))
+wrong_formula("normalized_first", "Your queries and keys are brought to a mean square of 1 first, as in Qwen 3. A Llama's are not",
+              lambda q, k, v: attend(*(x / x.square().mean(-1, keepdim=True).sqrt() for x in (q, k)), v))
+wrong("first_key_left_out", "Your positions do not see the first key. Position t sees keys 0 .. t",
+      seen=lambda t, s: (s <= t) & (s > 0))
 wrong_formula("keys_mixed", "Your weights mix the keys. They mix the values", lambda q, k, v: attend(q, k, k))
+wrong_formula("queries_in_steps_of_KV", "Your query t begins KV heads behind the one before it. A token has H query heads: (t H + h) D",
+              lambda q, k, v: attend(in_steps_of(k.shape[1], q), k, v))
+for kept, bits in (torch.float16, 11), (torch.bfloat16, 8):
+    name = str(kept).removeprefix("torch.")
+    wrong_formula(f"inputs_in_{name}", f"Your queries, keys and values are rounded to {name}, {bits} bits. They are float32: keep that",
+                  lambda q, k, v, kept=kept: attend(*(x.to(kept).to(x.dtype) for x in (q, k, v))))
 wrong_formula("first_query_head_for_all", "Your query heads are all the first. Head h is q[t][h]",
               lambda q, k, v: attend(q[:, :1].expand_as(q), k, v))
 wrong_formula("future_scores_zero",
@@ -221,6 +260,12 @@ wrong_formula("written_heads_first",
 gqa_attention_with_past.wrong("mask_from_the_top_left",
                   "Your query t sees the keys 0 .. t. The queries are the last T of S positions: S - T + t",
                   lambda q, k, v: attend(q, k[:len(q)], v[:len(q)]))
+gqa_attention_with_past.wrong("mask_from_the_top_left_unless_one",
+                  "Your query t sees the keys 0 .. t unless it is the only one, as is_causal of PyTorch has it. It stands at S - T + t",
+                  lambda q, k, v: attend(q, k[:len(q)], v[:len(q)]) if len(q) > 1 else attend(q, k, v))
+gqa_attention_with_past.wrong("unmasked_unless_whole",
+                  "Your mask is left out where T is less than S. Query t of the last T sees the keys up to S - T + t there, too",
+                  lambda q, k, v: attend(q, k, v) if len(q) == len(k) else attend(q, k, v, seen=lambda t, s: s >= 0 * t))
 gqa_attention_with_past.wrong("mask_reversed_from_the_top_left",
                   "Your query t sees the keys from t on. It stands at S - T + t, and sees those up to there",
                   lambda q, k, v: attend(q, k, v, seen=lambda position, s: s >= position - (len(k) - len(q))))
@@ -249,6 +294,33 @@ wrong_carry("sum_not_rescaled",
 wrong_carry("nothing_rescaled",
             "Your sum and output are not rescaled where the maximum grows. Multiply both by e^(old max - new max)",
             under_the_running_maximum, under_the_running_maximum)
+
+
+def grown_by_the_maximum(scores):
+    """Each time the maximum grows, what is there grows as well, in place of shrinking."""
+    so_far = scores.cummax(KEYS).values
+    return torch.where(scores > -INF, torch.exp(scores - so_far + highest(scores) - so_far), 0)
+
+
+def divided_at_each_key(q, k, v):
+    """The mistake: the output is divided after each key, and then added to."""
+    scores = hidden(divided_by_root(dot(q, k[:, own_group(torch.arange(q.shape[1]), q.shape[1], k.shape[1])]), 0, q.shape[2]),
+                    not_the_future(torch.arange(len(k) - len(q), len(k))[:, None], torch.arange(len(k))))
+    v = v[:, own_group(torch.arange(q.shape[1]), q.shape[1], v.shape[1])].transpose(0, 1)
+    so_far, total, out = torch.full_like(scores[..., :1], -INF), 0, 0
+    for s in range(len(k)):
+        before, so_far = so_far, torch.maximum(so_far, scores[..., s:s + 1])
+        weight, shrink = torch.exp(scores[..., s:s + 1] - so_far), torch.exp(before - so_far)
+        new = total * shrink + weight
+        seen = scores[..., s:s + 1] > -INF
+        total, out = torch.where(seen, new, total), torch.where(seen, (out * shrink + weight * v[:, None, s]) / new, out)
+    return out.transpose(0, 1)
+
+
+wrong_carry("rescaled_upwards", "Your sum and output grow where the maximum grows. The factor is e^(old max - new max), at most 1",
+            grown_by_the_maximum, grown_by_the_maximum)
+gqa_attention_with_past.wrong("divided_at_each_key", "Your output is divided by the sum after each key, and then added to. Divide once, after the last",
+                              divided_at_each_key)
 
 
 def heads(T, H, KV, D):

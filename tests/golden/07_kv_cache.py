@@ -19,13 +19,14 @@ def up_to_itself(t, s, T, S):
     return s <= S - T + t
 
 
-def attend(q, k, v, group=own_group, seen=up_to_itself, scale=lambda D: 1 / math.sqrt(D), hidden=-INF):
+def attend(q, k, v, group=own_group, seen=up_to_itself, scale=lambda D: 1 / math.sqrt(D), hidden=-INF, group_of_v=None,
+           softmax=lambda scores: torch.softmax(scores, -1)):
     """The attention of chapter 6, for the last T of S positions."""
     (T, H, D), (S, KV, _) = q.shape, k.shape
-    k, v = (x[:, group(torch.arange(H), H, KV)] for x in (k, v))
+    k, v = (x[:, which(torch.arange(H), H, KV)] for x, which in ((k, group), (v, group_of_v or group)))
     scores = torch.einsum("thi,shi->hts", q, k) * scale(D)
     visible = seen(torch.arange(T)[:, None], torch.arange(S), T, S)
-    return torch.einsum("hts,shi->thi", torch.softmax(scores.masked_fill(~visible, hidden), -1), v)
+    return torch.einsum("hts,shi->thi", softmax(scores.masked_fill(~visible, hidden)), v)
 
 
 def pytorch_attend(q, k, v):
@@ -120,6 +121,10 @@ COPIES = [
      lambda cache, new, length: written_at(length, cache, torch.cat(
          [new[:, :1], cache[length:length + len(new), 1:]], 1), len(cache))),
 ]
+
+# Of the same two, what rounds.
+ROUNDED = [(f"kept_in_{name}", f"Your cache keeps {name}, {bits} bits. It is an array of float32", kept)
+           for name, bits, kept in (("float16", 11, torch.float16), ("bfloat16", 8, torch.bfloat16))]
 
 
 def turned(k, positions):
@@ -219,6 +224,33 @@ wrong_attention("strict_mask",
 wrong_attention("remainder_for_group",
                 "Your query head h reads key/value head h % KV. It is h / (H / KV): neighbours share",
                 group=lambda h, H, KV: h % KV)
+wrong_attention("values_of_another_group",
+                "Your keys are those of the group, but your values are of head h % KV. Both are of h / (H / KV)",
+                group_of_v=lambda h, H, KV: h % KV)
+wrong_attention("mask_from_the_top_left_unless_one",
+                "Your query t sees the rows 0 .. t unless it is the only one, as is_causal of PyTorch has it. It stands at "
+                "position length + t, and sees them up to there",
+                seen=lambda t, s, T, S: s <= t if T > 1 else s >= 0 * t)
+wrong_attention("unmasked_unless_whole",
+                "Your mask is left out where there is something in the cache. The queries of a chunk see rows 0 .. length + t, no more",
+                seen=lambda t, s, T, S: s <= t if T == S else s >= 0 * t)
+wrong_attention("first_row_left_out", "Your queries do not see the first row. Query t sees rows 0 .. length + t",
+                seen=lambda t, s, T, S: (s <= S - T + t) & (s > 0))
+wrong_attention("not_normalised", "Your weights are not divided by their sum. Divide: a query's sum to 1",
+                softmax=lambda scores: torch.exp(scores - scores.amax(-1, keepdim=True)))
+wrong_attention("maximum_not_subtracted", "Your e^score overflows, or is 0 for the whole row. Subtract the row's maximum first",
+                softmax=lambda scores: torch.exp(scores) / torch.exp(scores).sum(-1, keepdim=True))
+wrong_attention("log2e_with_exp", "Your scores are multiplied by log2(e), as for exp2, and you take exp. Leave that out, or take exp2",
+                scale=lambda D: 1 / math.sqrt(D) / math.log(2))
+wrong_attention("base_two", "Your powers are those of 2. Take exp, or multiply the scores by log2(e) before exp2",
+                scale=lambda D: math.log(2) / math.sqrt(D))
+cached_attention.wrong("model_width",
+                       "Your scores are divided by the root of the model's width, H D. Take that of a head's, sqrt(D)",
+                       with_cache(lambda q, k, v: attend(q / math.sqrt(q.shape[1]), k, v)))
+cached_attention.wrong("first_query_for_all", "Your queries are all the first one. Query t is q[t]",
+                       with_cache(lambda q, k, v: attend(q[:1].expand_as(q), k, v)))
+for name, advice, kept in ROUNDED:
+    cached_attention.wrong(name, advice, with_cache(lambda q, k, v, kept=kept: attend(q, *(x.to(kept).to(x.dtype) for x in (k, v)))))
 
 
 def cache(length, capacity, KV, D, garbage):
@@ -333,6 +365,23 @@ wrong_append("length_not_advanced", "You return the old length. The new one is l
              returned=lambda length, T: length)
 wrong_append("new_rows_counted", "You return how many rows are new. The new length is length + T", right_rows,
              returned=lambda length, T: T)
+for name, advice, kept in ROUNDED:
+    wrong_append(name, advice, lambda cache_k, cache_v, k, v, length, kept=kept: right_rows(
+        cache_k, cache_v, k.to(kept).to(k.dtype), v.to(kept).to(v.dtype), length))
+wrong_append("added", "Your new rows are added to what was there. Write =, and not +=",
+             lambda cache_k, cache_v, k, v, length: right_rows(
+                 cache_k, cache_v, cache_k[length:length + len(k)] + k, cache_v[length:length + len(v)] + v, length))
+wrong_append("values_one_step_late", "Your values are written behind the length that the keys have advanced. Both begin at the old length",
+             lambda cache_k, cache_v, k, v, length: None if overwritten(cache_v, v, length + len(v)) is None else (
+                 overwritten(cache_k, k, length), overwritten(cache_v, v, length + len(v))))
+wrong_append("first_head_for_all", "Your new rows have head 0 in every head. Copy all KV",
+             lambda cache_k, cache_v, k, v, length: right_rows(
+                 cache_k, cache_v, k[:, :1].expand_as(k), v[:, :1].expand_as(v), length))
+wrong_append("last_row_returned", "You return the number of the last row, length + T - 1. The new length is length + T", right_rows,
+             returned=lambda length, T: length + T - 1)
+wrong_append("last_row_repeated", "Your new rows are all the last one. Row length + t is k[t], and v[t]",
+             lambda cache_k, cache_v, k, v, length: right_rows(
+                 cache_k, cache_v, k[-1:].expand_as(k), v[-1:].expand_as(v), length))
 wrong_append("rest_cleared", "You clear what lies behind the new rows. Leave it: nobody reads it",
              lambda cache_k, cache_v, k, v, length: tuple(
                  torch.cat([rows[:length + len(k)], 0 * torch.ones_like(rows[length + len(k):])])

@@ -73,6 +73,10 @@ def grow(old, new):
     return torch.exp(new - old).where(old > -INF, 0)
 
 
+def shrink_by_two(old, new):
+    return torch.exp2(old - new)
+
+
 def running(scores, so_far):
     return torch.maximum(so_far, scores.amax(-1, keepdim=True))
 
@@ -100,6 +104,11 @@ def flash(scores, v, **change):
 
 def epsilon_added(out, total):
     return (out / (total + 1e-5)).transpose(0, 1)
+
+
+def sink_added(scores, v):
+    out, total = online(scores, v, first_maximum=0)
+    return (out / (total + torch.exp(-scores.amax(-1, keepdim=True).clamp(min=0)))).transpose(0, 1)
 
 
 flash_attention = Kernel(
@@ -156,8 +165,24 @@ wrong_scores("mask_of_minus_10000", "Your mask is -10000, and scores may be lowe
 wrong_scores("mask_of_a_finite_number",
              "Your mask is a finite number, such as -1e9, and scores may be lower. It is -INFINITY", hidden=-1e9)
 wrong_scores("future_scores_zero", "Your scores of the future are 0, and e^0 is 1. They are -INFINITY", hidden=0)
+wrong_scores("log2e_with_exp", "Your scores are multiplied by log2(e), as for exp2, and you take exp. Leave that out, or take exp2",
+             scaled=lambda score, H, D: score / math.sqrt(D) / math.log(2))
 wrong_scores("base_two", "Your powers are those of 2. Take exp, or multiply the scores by log2(e) before exp2",
              scaled=lambda score, H, D: score * math.log(2) / math.sqrt(D))
+wrong_scores("mask_from_the_top_left_unless_one",
+             "Your query t sees the keys 0 .. t unless it is the only one, as is_causal of PyTorch has it. It stands at S - T + t",
+             seen=lambda t, s, T, S: s <= t if T > 1 else s >= 0 * t)
+wrong_scores("unmasked_unless_whole",
+             "Your mask is left out where T is less than S. Query t of the last T sees the keys up to S - T + t there, too",
+             seen=lambda t, s, T, S: s <= t if T == S else s >= 0 * t)
+wrong_scores("first_key_left_out", "Your queries do not see the first key. Query t sees s = 0 .. S - T + t",
+             seen=lambda t, s, T, S: (s <= S - T + t) & (s > 0))
+wrong_scores("multiplied_by_root", "Your scores are multiplied by sqrt(D). Divide them by it",
+             scaled=lambda score, H, D: score * math.sqrt(D))
+wrong_scores("divided_by_H", "Your scores are divided by the root of how many heads there are. Take a head's width, sqrt(D)",
+             scaled=lambda score, H, D: score / math.sqrt(H))
+wrong_scores("capped_at_50", "Your scores are kept within 50 by tanh, as in Gemma 2. A Llama's are not capped",
+             scaled=lambda score, H, D: 50 * torch.tanh(score / math.sqrt(D) / 50))
 
 
 def wrong_view(name, advice, seen):
@@ -173,6 +198,14 @@ for width in 16, 32, 64:
     wrong_view(f"tiles_of_{width}_skipped",
                "Your query t passes over tiles of keys as if it stood at t. It stands at S - T + t, and sees those up to there",
                lambda t, s, T, S, width=width: (s <= S - T + t) & (s // width <= t // width))
+for width in 16, 32, 64:
+    wrong_view(f"mask_by_the_place_in_tiles_of_{width}",
+               "Your mask compares a key's place in its tile, so that queries see the future in later tiles. Key s stands at the tile's start plus its place",
+               lambda t, s, T, S, width=width: s % width <= S - T + t)
+for width in 8, 16, 32, 64:
+    wrong_view(f"mask_of_whole_tiles_of_{width}",
+               "Your queries see all of the tile that their own key lies in. In that tile query t sees keys up to S - T + t, no further",
+               lambda t, s, T, S, width=width: s // width <= (S - T + t) // width)
 wrong_view("mask_reversed", "Your queries see the future alone. Query t sees s <= S - T + t, what has been",
            lambda t, s, T, S: s >= S - T + t)
 flash_attention.wrong(
@@ -184,6 +217,11 @@ flash_attention.wrong(
 flash_attention.wrong(
     "keys_mixed", "Your weights mix the keys. They mix the values",
     lambda q, k, v: flash(masked_scores(q, k), values(q, k)))
+for kept, bits in (torch.float16, 11), (torch.bfloat16, 8):
+    name = str(kept).removeprefix("torch.")
+    flash_attention.wrong(f"inputs_in_{name}", f"Your queries, keys and values are rounded to {name}, {bits} bits. They are float32: keep that",
+                          lambda q, k, v, kept=kept: flash(*(lambda q, k, v: (masked_scores(q, k), values(q, v)))(
+                              *(x.to(kept).to(x.dtype) for x in (q, k, v)))))
 flash_attention.wrong_tails("dot product", lambda full, q, k, v: flash(masked_scores(
     torch.cat([q[..., :full(q.shape[2])], 0 * q[..., full(q.shape[2]):]], 2), k), values(q, v)))
 
@@ -228,6 +266,18 @@ def mean_of_tiles(scores, v, size=TILE):
     return sum_of_tiles(scores, v, size) / seen.transpose(0, 1)
 
 
+def divided_by_the_tile(scores, v, size):
+    """The mistake of a kernel that divides where it should only shrink: the output is a mean already when the next tile comes."""
+    highest = torch.full_like(scores[..., :1], -INF)
+    total, out = 0, 0
+    for tile, rows in zip(scores.split(size, -1), v.split(size, -2)):
+        before, highest = highest, running(tile, highest)
+        weights = torch.exp(tile - highest)
+        total = total * shrink(before, highest) + weights.sum(-1, keepdim=True)
+        out = (out * shrink(before, highest) + weights @ rows) / total
+    return out.transpose(0, 1)
+
+
 wrong_carry("output_not_rescaled",
             "Your output is not rescaled where the maximum grows. "
             "Multiply it by e^(old max - new max), as the sum",
@@ -244,12 +294,22 @@ wrong_carry("rescaled_upwards",
             "Your sum and output grow where the maximum grows. "
             "The factor is e^(old max - new max), at most 1",
             shrink_sum=grow, shrink_out=grow)
-for size, name in (TILE, "tiles_averaged"), (32, "tiles_averaged_of_32"), (64, "tiles_averaged_of_64"):
+wrong_carry("rescaled_by_powers_of_two",
+            "Your sum and output are rescaled by 2^(old max - new max), and the weights are powers of e. Take exp for both",
+            shrink_sum=shrink_by_two, shrink_out=shrink_by_two)
+wrong_carry("output_rescaled_upwards",
+            "Your output grows where the maximum grows, and your sum shrinks. The factor of both is e^(old max - new max), at most 1",
+            shrink_out=grow)
+for size in 8, TILE, 32, 64:
+    wrong_tiles(f"tiles_of_{size}_divided",
+                "Your output is divided by the sum after every tile, and then added to. Divide once, after the last tile",
+                lambda scores, v, size=size: divided_by_the_tile(scores, v, size))
+for size, name in (TILE, "tiles_averaged"), (8, "tiles_averaged_of_8"), (32, "tiles_averaged_of_32"), (64, "tiles_averaged_of_64"):
     wrong_tiles(name,  # here the number of keys does matter, and the mistake is common
                 "Your output is the mean of the tiles' own softmaxes. "
                 "A tile counts by the sum of its weights: carry maximum, sum and output on",
                 lambda scores, v, size=size: mean_of_tiles(scores, v, size))
-for size in TILE, 32, 64:
+for size in 8, TILE, 32, 64:
     wrong_tiles(f"tiles_of_{size}_under_their_own_maxima",
                 "The weights of each tile are taken under that tile's own maximum, and then added up. All must be under one: "
                 "multiply sum and output by e^(old max - new max) where it grows, and keep it where it does not",
@@ -295,6 +355,10 @@ flash_attention.wrong(
     "never_divided",
     "Your output is not divided by the sum of the weights. Divide once, after the last tile",
     lambda q, k, v: online(masked_scores(q, k), values(q, v))[0].transpose(0, 1))
+flash_attention.wrong(
+    "sink_of_0", "Your sum of weights begins with 1 under a maximum of 0, an attention sink as in gpt-oss. A Llama has none: begin with 0, "
+    "and -infinity",
+    lambda q, k, v: sink_added(masked_scores(q, k), values(q, v)))
 flash_attention.wrong(
     "epsilon_of_1e-5_added", "Your sum of weights has 1e-5 added. It is 1 or more, as e^(max - max) is: add nothing",
     lambda q, k, v: epsilon_added(*online(masked_scores(q, k), values(q, v))))

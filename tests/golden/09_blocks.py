@@ -53,10 +53,10 @@ def own_group(h, H, KV):
     return h // (H // KV)
 
 
-def attend(q, k, v, seen, group=own_group):
+def attend(q, k, v, seen, group=own_group, divisor=lambda D, H: math.sqrt(D)):
     (_, H, D), KV = q.shape, k.shape[1]
     k, v = (x[:, group(torch.arange(H), H, KV)] for x in (k, v))
-    scores = torch.einsum("thd,shd->hts", q, k) / math.sqrt(D)
+    scores = torch.einsum("thd,shd->hts", q, k) / divisor(D, H)
     return torch.einsum("hts,shd->thd", scores.masked_fill(~seen, -math.inf).softmax(-1), v)
 
 
@@ -79,7 +79,7 @@ def everything_read(T, split):
 
 def attention(x, w, cosine, sine, eps, split=0, other=None, norm=rms_norm, weight="input_layernorm", of_q=turn, of_k=turn,
               of_v=None, seen=up_to_itself, group=own_group, names="qkv", last=F.linear, cached=None, interleaved=0,
-              bias_of=lambda name: name, bias_late=""):
+              bias_of=lambda name: name, bias_late="", divisor=lambda D, H: math.sqrt(D), flat=lambda out: out.flatten(1)):
     D = 2 * cosine.shape[-1]
     of_q, of_k = ((turn_interleaved if interleaved and of is turn else of) for of in (of_q, of_k))
 
@@ -95,13 +95,13 @@ def attention(x, w, cosine, sine, eps, split=0, other=None, norm=rms_norm, weigh
     if bias_late:
         q, k = (x + (0 if bias(name) is None else bias(name).reshape(-1, D)) for x, name in ((q, "q"), (k, "k")))
     v = of_v(v, cosine, sine) if of_v else v
-    out = attend(q, k, v, seen(len(x), split), group)
+    out = attend(q, k, v, seen(len(x), split), group, divisor)
     if cached:  # the second piece sees other rows of the first
         if not split or other is None:
             return None
         k, v = cached(k, v, split, lambda name: heads(other, name), cosine, sine)
         out = torch.cat([out[:split], attend(q, k, v, seen(len(x), split), group)[split:]])
-    out = out.flatten(1)
+    out = flat(out)
     if last is not F.linear and out.shape[1] != x.shape[1]:
         return None
     return last(out, w["o_proj"]) + (0 if bias("o") is None else bias("o"))
@@ -138,6 +138,30 @@ def no_norm(x, weight, eps):
 
 def no_weight(x, weight, eps):
     return rms_norm(x, torch.ones_like(weight), eps)
+
+
+def weight_plus_one(x, weight, eps):
+    return rms_norm(x, 1 + weight, eps)
+
+
+def layer_norm(x, weight, eps):
+    return rms_norm(x - x.mean(-1, keepdim=True), weight, eps)
+
+
+def no_epsilon(x, weight, eps):
+    return rms_norm(x, weight, 0)
+
+
+def sum_of_squares(x, weight, eps):
+    return x / (x.pow(2).sum(-1, keepdim=True) + eps).sqrt() * weight
+
+
+NORM_MISTAKES = [
+    ("norm_plus_one", "Your norm multiplies by 1 + weight, as Gemma's. A Llama's multiplies by weight", weight_plus_one),
+    ("layer_norm", "Your norm is LayerNorm: it subtracts the mean. A Llama's is RMSNorm, which subtracts nothing", layer_norm),
+    ("epsilon_missing", "Your norm has no epsilon. It is 1 / sqrt(mean of x^2 + eps), with config.rms_norm_eps", no_epsilon),
+    ("sum_of_squares", "Your norm divides by the root of the sum of the squares. Divide by that of their mean", sum_of_squares),
+]
 
 
 # --- attention_block ---------------------------------------------------------------------------------------
@@ -193,6 +217,21 @@ attention_block.wrong("modulo", "Your head h reads key/value head h % KV. It is 
                       of_attention(group=lambda h, H, KV: h % KV))
 attention_block.wrong("new_rows_alone", "Your queries see the new tokens alone. They see all that came before, which is "
                       "in the cache: S = length + T rows", of_attention(seen=new_rows_alone))
+attention_block.wrong("queries_not_turned", "Your queries are not turned. Turn queries and keys, both by their positions' angles",
+                      of_attention(of_q=lambda q, *_: q))
+attention_block.wrong("turned_backwards", "Your queries and keys are turned backwards. It is (a cos - b sin, a sin + b cos)",
+                      lambda sine, **rest: of_attention()(sine=-sine, **rest))
+attention_block.wrong("strict_mask", "Your tokens do not see themselves. Query t sees the keys up to its own, that one too",
+                      of_attention(seen=lambda T, split: torch.ones(T, T).tril(-1).bool()))
+attention_block.wrong("no_scale", "Your scores are not scaled. Divide them by sqrt(D)", of_attention(divisor=lambda D, H: 1))
+attention_block.wrong("divided_by_D", "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)", of_attention(divisor=lambda D, H: D))
+attention_block.wrong("model_width", "Your scores are divided by sqrt(H D), the width of all heads. Take that of one, sqrt(D)",
+                      of_attention(divisor=lambda D, H: math.sqrt(H * D)))
+attention_block.wrong("first_head_for_all", "Your query heads all read key/value head 0. Head h reads h / (H / KV)", of_attention(group=lambda h, H, KV: 0 * h))
+attention_block.wrong("heads_first", "Your o_proj reads the heads' output as [H][T][D]. It is [T][H][D]: the heads of a token lie together",
+                      of_attention(flat=lambda out: out.transpose(0, 1).reshape(len(out), -1)))
+attention_block.wrong("o_proj_transposed", "Your o_proj is read as [in][out]. It is [out][in], as every nn.Linear's weight",
+                      of_attention(last=lambda out, weight: F.linear(out, weight.T)))
 for bias, what in ("q", "query"), ("k", "key"), ("v", "value"), ("o", "output"):
     attention_block.wrong(f"{bias}_bias_forgotten", f"Your {what} projection has no bias. Add {bias}_bias, unless it is NULL",
                           of_attention(bias_of=lambda name, bias=bias: "" if name == bias else name))
@@ -243,6 +282,15 @@ feed_forward_block.wrong("gate_alone", "Your hidden layer is silu(gate). Multipl
                          of_feed_forward(unit=lambda gate, up: F.silu(gate)))
 feed_forward_block.wrong("gelu", "Your gate is bent by GELU. A Llama's is SiLU",
                          of_feed_forward(unit=lambda gate, up: F.gelu(gate) * up))
+feed_forward_block.wrong("product_bent", "You bend the product, silu(gate * up). It is silu(gate) * up",
+                         of_feed_forward(unit=lambda gate, up: F.silu(gate * up)))
+feed_forward_block.wrong("added", "Your silu(gate) and up are added. Multiply them", of_feed_forward(unit=lambda gate, up: F.silu(gate) + up))
+feed_forward_block.wrong("both_bent", "You bend gate and up. It is silu(gate) * up", of_feed_forward(unit=lambda gate, up: F.silu(gate) * F.silu(up)))
+feed_forward_block.wrong("gate_twice", "Your up is the gate's product once more: silu(gate) * gate. Multiply by up",
+                         of_feed_forward(unit=lambda gate, up: F.silu(gate) * gate))
+feed_forward_block.wrong("relu", "Your gate is bent by ReLU. A Llama's is SiLU", of_feed_forward(unit=lambda gate, up: F.relu(gate) * up))
+feed_forward_block.wrong("beta_1.702", "Your gate is bent by gate sigmoid(1.702 gate), as in gpt-oss. A Llama's is SiLU, gate sigmoid(gate)",
+                         of_feed_forward(unit=lambda gate, up: gate * torch.sigmoid(1.702 * gate) * up))
 for bias in "gate", "up", "down":
     feed_forward_block.wrong(f"{bias}_bias_forgotten", f"Your {bias} has no bias. Add {bias}_bias, unless it is NULL",
                              of_feed_forward(bias_of=lambda name, bias=bias: "" if name == bias else name))
@@ -253,6 +301,8 @@ for one, other in ("up", "gate"), ("gate", "up"):
 feed_forward_block.wrong("biases_exchanged", "The biases of your gate and up are exchanged",
                          of_feed_forward(bias_of=lambda name: {"gate": "up", "up": "gate"}.get(name, name)))
 for block, of_block in (attention_block, of_attention), (feed_forward_block, of_feed_forward):
+    for name, advice, norm in NORM_MISTAKES:
+        block.wrong(name, advice, of_block(norm=norm))
     for fixed in 5, 6:
         block.wrong(f"epsilon_always_1e-{fixed}", f"Your epsilon is 1e-{fixed}, whatever the model's is. Take config.rms_norm_eps: models differ in it",
                     of_block(norm=lambda x, weight, eps, fixed=fixed: rms_norm(x, weight, 10.0**-fixed)))
@@ -270,18 +320,19 @@ def layers_of(w, dtype):
     return [{name: w[name][l] for name in names} for l in range(len(w["q_proj"]))], w["embed_tokens"], w["norm"]
 
 
-def walk(attention_adds, feed_forward_adds, final, layer=None, begin=lambda x: x):
-    """The stream at all its stages. layer(x, attention, feed_forward) gives the two stages of one."""
-    def in_turn(x, w, of_attention, of_feed_forward):
-        middle = x + of_attention(x)
-        return middle, middle + of_feed_forward(middle)
+def in_turn(x, w, attend, feed):
+    middle = x + attend(x)
+    return middle, middle + feed(middle)
 
+
+def walk(attention_adds, feed_forward_adds, final, layer=in_turn, begin=lambda x: x):
+    """The stream at all its stages. layer(x, w, attention, feed_forward) gives the two stages of one."""
     def formula(ids, cosine, sine, eps, split=0, **w):
         layers, table, norm = layers_of(w, cosine.dtype)
         stream = [begin(table[ids.long()])]
         for weights in layers:
-            stream += (layer or in_turn)(
-                stream[-1], dict(weights, eps=eps, layers=layers),
+            stream += layer(
+                stream[-1], dict(weights, eps=eps, layers=layers, split=split),
                 lambda x, weights=weights: attention_adds(x, weights, cosine, sine, eps),
                 lambda x, weights=weights: feed_forward_adds(x, weights, eps))
         return torch.stack(stream + [final(stream[-1], norm, eps)])
@@ -367,6 +418,66 @@ decoder_forward.wrong("embedding_scaled", "The first stage that differs is the e
                       "2017. A Llama takes the row as it is", decoder(begin=lambda x: x * math.sqrt(x.shape[-1])))
 
 
+def is_last(w):
+    return w["q_proj"] is w["layers"][-1]["q_proj"]
+
+
+def last_of_each_piece(x, split):
+    """Which tokens are the last of a piece of the text."""
+    t = torch.arange(len(x))[:, None]
+    return (t == len(x) - 1) | (t == split - 1)
+
+
+def last_layer_left_out(x, w, attend, feed):
+    return (x, x) if is_last(w) else in_turn(x, w, attend, feed)
+
+
+def first_layer_left_out(x, w, attend, feed):
+    return (x, x) if w["q_proj"] is w["layers"][0]["q_proj"] else in_turn(x, w, attend, feed)
+
+
+def last_feed_forward_for_the_last(x, w, attend, feed):
+    middle, after = in_turn(x, w, attend, feed)
+    return middle, torch.where(last_of_each_piece(x, w["split"]), after, middle) if is_last(w) else after
+
+
+def last_layer_for_the_last(x, w, attend, feed):
+    middle, after = in_turn(x, w, attend, feed)
+    shown = last_of_each_piece(x, w["split"])
+    return (torch.where(shown, middle, x), torch.where(shown, after, x)) if is_last(w) else (middle, after)
+
+
+wrong_layer("last_layer_left_out", "Every layer but the last is right: that one is left out. The loop goes over 0 .. L - 1", last_layer_left_out)
+wrong_layer("first_layer_left_out", "The first stage that differs is the first attention's: layer 0 is left out. The loop begins with it",
+            first_layer_left_out)
+wrong_layer("last_feed_forward_for_the_last", "The first stage that differs is the last feed-forward's: it is computed for the last token alone. "
+            "Here all T tokens come out", last_feed_forward_for_the_last)
+wrong_layer("last_layer_for_the_last", "The first stage that differs is the last attention's: the last layer is computed for the last token alone. "
+            "Here all T tokens come out", last_layer_for_the_last)
+wrong_layer("no_attention", "The first stage that differs is the first attention's: nothing is added there. Call attention_block",
+            lambda x, w, attend, feed: (x, x + feed(x)))
+wrong_layer("no_feed_forward", "Attention is right; the first stage that differs is the first feed-forward's: nothing is added there. Call "
+            "feed_forward_block", lambda x, w, attend, feed: (x + attend(x),) * 2)
+decoder_forward.wrong("normalized_twice", "Every layer is right; only the last stage differs: your final norm is applied twice. Once is enough",
+                      decoder(final=lambda x, weight, eps: rms_norm(rms_norm(x, weight, eps), weight, eps)))
+decoder_forward.wrong("final_norm_plus_one", "Every layer is right; only the last stage differs: your final norm multiplies by 1 + weight, as Gemma's. "
+                      "A Llama's multiplies by weight", decoder(final=weight_plus_one))
+
+
+def of_other_rows(row_of):
+    """The mistake of a table that is asked for another row: row_of(ids, split)."""
+    def formula(ids, cosine, sine, eps, split=0, **w):
+        V = len(w["embed_tokens"] if w else TRAINED["model.embed_tokens.weight"])
+        return decoder()(row_of(ids.long(), int(split)) % V, cosine, sine, eps, split, **w)
+    return formula
+
+
+decoder_forward.wrong("place_for_id", "The first stage that differs is the embedding: token t has row t of embed_tokens. It has row ids[t]",
+                      of_other_rows(lambda ids, split: torch.cat([torch.arange(split), torch.arange(len(ids) - split)])))
+decoder_forward.wrong("next_row", "The first stage that differs is the embedding: yours is the next token's. Rows are counted from 0: it is row ids[t]",
+                      of_other_rows(lambda ids, split: ids + 1))
+
+
 def first_layer_again(ids, cosine, sine, eps, split=0, **w):
     if not w:
         return None
@@ -406,6 +517,22 @@ decoder_logits.wrong("softmax", "Your logits are probabilities. Logits are the s
                      "to change them first", lambda last, **rest: logits(last, **rest).softmax(-1))
 decoder_logits.wrong("log_softmax", "Your logits are log-probabilities. Logits are the plain products: leave softmax to whoever "
                      "chooses", lambda last, **rest: logits(last, **rest).log_softmax(-1))
+
+
+def wrong_logits(name, advice, change):
+    decoder_logits.wrong(name, advice, lambda last, **rest: change(logits(last, **rest), last))
+
+
+wrong_logits("divided_by_root_of_C", "Your logits are divided by sqrt(C). They are the plain products", lambda scores, last: scores / math.sqrt(last.shape[1]))
+wrong_logits("capped_at_30", "Your logits are kept within 30 by tanh, as in Gemma 2. A Llama's are not capped", lambda scores, last: 30 * torch.tanh(scores / 30))
+wrong_logits("maximum_subtracted", "Your largest logit is 0. The maximum is subtracted by softmax, which follows",
+             lambda scores, last: scores - scores.max())
+wrong_logits("normalized_without_weight", "You normalize `last` once more. It comes after the last norm already",
+             lambda scores, last: scores / (last.pow(2).mean() + EPS).sqrt())
+decoder_logits.wrong("last_number_left_out", "Your sums leave the last number out. They have C terms",
+                     lambda last, **rest: logits(torch.cat([last[:, :-1], 0 * last[:, -1:]], 1), **rest))
+decoder_logits.wrong("lm_head_transposed", "Your lm_head is read as [C][V]. It is [V][C]: a row for each token",
+                     lambda last, lm_head=None, **_: None if lm_head is None else last @ lm_head.reshape(lm_head.T.shape))
 
 
 # --- cases -------------------------------------------------------------------------------------------------

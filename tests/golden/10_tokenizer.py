@@ -433,6 +433,11 @@ pair_counts.wrong("in_a_byte", "Your counts have 8 bits, and begin again at 256.
                   lambda ids, V: count_pairs(lambda ids: zip(ids, ids[1:]))(ids, V) % 256)
 pair_counts.wrong("in_either_order", "You count a pair for both orders of its ids. counts[a][b] is for b behind a alone",
                   count_pairs(lambda ids: [pair for a, b in zip(ids, ids[1:]) for pair in {(a, b), (b, a)}]))
+pair_counts.wrong("one_more_each", "Your counts begin with 1, as for add-one smoothing. Begin with 0",
+                  lambda ids, V: 1 + count_pairs(lambda ids: zip(ids, ids[1:]))(ids, V))
+pair_counts.wrong("shares", "Your counts are divided by how often the left one stands there. Leave them as they are",
+                  lambda ids, V: (lambda counts: counts / counts.sum(1, keepdim=True).clamp(min=1))(
+                      count_pairs(lambda ids: zip(ids, ids[1:]))(ids, V)))
 TEXT = [list(b"llama").index(c) if c in b"llama" else 4 for c in b"all llamas call a llama a llama, maaa and llaaama"]
 pair_counts.case("by_hand", "aaab: aa twice, ab once", ids=torch.tensor([0, 0, 0, 1], dtype=torch.int32), V=2)
 pair_counts.case("text", "a sentence", ids=torch.tensor(TEXT, dtype=torch.int32), V=5)
@@ -491,6 +496,29 @@ def pytorch_merge(ids, left, right, merged):
     return out.to(torch.get_default_dtype())
 
 
+def all_marked_first(ids, left, right, merged):
+    """Each id behind the left one of a pair is taken for a right one, and left out."""
+    ids = ids.long()
+    pair = (ids[:-1] == left) & (ids[1:] == right)
+    no = torch.tensor([False])
+    kept = torch.where(torch.cat([pair, no]), merged, ids)[~torch.cat([no, pair])]
+    return torch.cat([kept, torch.full((len(ids) - len(kept),), -1)]).to(torch.get_default_dtype())
+
+
+def hole_left(ids, left, right, merged):
+    out, numbers = [], ids.long().tolist()
+    while len(out) < len(numbers):
+        is_pair = numbers[len(out):len(out) + 2] == [left, right]
+        out += [merged, -1] if is_pair else [numbers[len(out)]]
+    return torch.tensor(out, dtype=torch.get_default_dtype())
+
+
+def behind(merged, ids):
+    """The last id, behind what is left of those before it."""
+    count = int((merged >= 0).sum())
+    return torch.cat([merged[:count], ids[-1:].to(merged.dtype), torch.full((len(ids) - count - 1,), -1, dtype=merged.dtype)])
+
+
 def wrong_merge(**how):
     return lambda ids, left, right, merged: merge(ids, left, right, merged, **how)
 
@@ -514,6 +542,13 @@ merge_pair.wrong("merged_again", "You merge what has just been merged with the i
 merge_pair.wrong("merged_until_none", "You merge on as long as there is a pair in out. Each of ids is read once, and what is merged merges no more",
                  lambda *call, **inputs: merged_again(*call, **inputs, until_none=True))
 merge_pair.wrong("merges_returned", "You return how many merges there were. Return how many ids are left", merges_returned)
+merge_pair.wrong("all_marked_first", "All pairs are marked before the first is merged, so that of aaa the third id is lost. Go on behind both of a pair, "
+                 "and look again there", all_marked_first)
+merge_pair.wrong("hole_left", "Where the right one of a pair was you leave a hole of -1. What follows moves up, and n becomes less", hole_left)
+merge_pair.wrong("last_pair_left_out", "The last two ids are never merged. i + 1 < n is a pair",
+                 lambda ids, left, right, merged: behind(merge(ids[:-1], left, right, merged), ids))
+merge_pair.wrong("first_pair_left_out", "The first two ids are never merged. Begin with i = 0",
+                 lambda ids, left, right, merged: torch.cat([ids[:1].to(torch.get_default_dtype()), merge(ids[1:], left, right, merged)]))
 merge_pair.case("by_hand", "aaab with aa merged: Aab", ids=torch.tensor([1, 1, 1, 2], dtype=torch.int32), left=1, right=1, merged=3)
 merge_pair.case("text", "a sentence, ll merged", ids=torch.tensor(TEXT, dtype=torch.int32), left=0, right=0, merged=5)
 merge_pair.case("large", "ids as in a vocabulary of 128256, more than 16 bits hold",
@@ -543,6 +578,12 @@ def trained(text, merges):
     return pieces
 
 
+def as_ids(symbols, pieces):
+    """Their ids, -1 for those that are no tokens, and where each starts."""
+    return ([pieces.index(symbol) if symbol in pieces else -1 for symbol in symbols],
+            [sum(map(len, symbols[:i])) for i in range(len(symbols))])
+
+
 def first_of_lowest_rank(pairs):
     """Of (rank, place, length) of all that may merge, the one that does."""
     return min(pairs)
@@ -558,15 +599,15 @@ def bpe(text, pieces, ranks=None, choose=first_of_lowest_rank, most=None):
             break
         i = pair[1]
         symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
-    return [pieces.index(symbol) for symbol in symbols]
+    return as_ids(symbols, pieces)
 
 
 def longest_match(text, pieces, ranks):
-    ids = []
+    symbols = []
     while text:
-        ids.append(pieces.index(max((piece for piece in pieces if text.startswith(piece)), key=len)))
-        text = text[len(pieces[ids[-1]]) :]
-    return ids
+        symbols.append(max((piece for piece in pieces if text.startswith(piece)), key=len, default=text[:1]))
+        text = text[len(symbols[-1]) :]
+    return as_ids(symbols, pieces)
 
 
 def on_tensors(encode):
@@ -578,7 +619,7 @@ def on_tensors(encode):
         ids = encode(text, pieces, dict(zip(pieces, ranks.tolist())))
         ids, starts = ids if isinstance(ids, tuple) else (ids, [sum(len(pieces[i]) for i in ids[:n]) for n in range(len(ids))])
         rest = [-1] * (len(text) - len(ids))
-        return torch.tensor([ids + rest, starts + rest], dtype=torch.get_default_dtype())
+        return torch.tensor([ids + rest, starts[: len(ids)] + rest], dtype=torch.get_default_dtype())
     return formula
 
 
@@ -600,7 +641,7 @@ def all_at_once(text, pieces, ranks):
     while True:
         pairs = [(ranks[a + b], a, b) for a, b in zip(symbols, symbols[1:]) if a + b in ranks]
         if not pairs:
-            return [pieces.index(symbol) for symbol in symbols]
+            return as_ids(symbols, pieces)
         _, left, right = min(pairs, key=lambda pair: pair[0])
         merged, i = [], 0
         while i < len(symbols):
@@ -638,7 +679,7 @@ wrong_bpe("rightmost_pair",
 
 def stale_candidates(text, pieces, ranks):
     """The mistake: a pair that was found merges when its turn comes, though one of the two has grown since."""
-    ids = [pieces.index(text[i : i + 1]) for i in range(len(text))]
+    ids = as_ids([text[i : i + 1] for i in range(len(text))], pieces)[0]
     ends = list(range(1, len(text) + 1))  # of the symbol that starts there; 0 where none does any more
     found = []
 
@@ -666,6 +707,45 @@ def stale_candidates(text, pieces, ranks):
 bpe_merge.wrong("stale_candidates",
                 "You merge a pair that is no more: one of the two has grown since you found it. Compare both with what they were then, and leave "
                 "such a candidate out", on_tensors(stale_candidates))
+
+
+def unknown_ones_skipped(text, pieces, ranks):
+    """The mistake: two symbols merge only where both are tokens."""
+    symbols = [text[i : i + 1] for i in range(len(text))]
+    while pairs := [(ranks[a + b], i) for i, (a, b) in enumerate(zip(symbols, symbols[1:])) if {a, b, a + b} <= ranks.keys()]:
+        i = min(pairs)[1]
+        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+    return as_ids(symbols, pieces)
+
+
+def each_rank_once(text, pieces, ranks):
+    """The mistake: one pass over the tokens in the order of their ranks, each merged wherever it can be made then."""
+    symbols = [text[i : i + 1] for i in range(len(text))]
+    for piece in sorted(pieces, key=lambda piece: ranks[piece]):
+        merged, i = [], 0
+        while i < len(symbols):
+            both = i + 1 < len(symbols) and symbols[i] + symbols[i + 1] == piece
+            merged.append(piece if both else symbols[i])
+            i += 2 if both else 1
+        symbols = merged
+    return as_ids(symbols, pieces)
+
+
+def ranks_for_ids(text, pieces, ranks):
+    ids, starts = bpe(text, pieces, ranks)
+    return [int(ranks[pieces[i]]) for i in ids], starts
+
+
+bpe_merge.wrong("unknown_ones_skipped",
+                "You merge no symbol whose id is -1. Two bytes that are no tokens may make one: look up the text of both, whatever their ids",
+                on_tensors(unknown_ones_skipped))
+bpe_merge.wrong("each_rank_once",
+                "You go through the tokens once, in the order of their ranks. A merge may make a pair of a lower rank: look for the best pair anew",
+                on_tensors(each_rank_once))
+bpe_merge.wrong("ranks_for_ids", "Your symbols have the ranks of their tokens. They have the ids, which need not be sorted by it",
+                on_tensors(ranks_for_ids))
+bpe_merge.wrong("places_for_starts", "Your symbols start at their own numbers, 0, 1, 2. A start is a place in the text: a merged one keeps that of its left part",
+                on_tensors(lambda text, pieces, ranks: (bpe(text, pieces, ranks)[0], list(range(len(text))))))
 
 
 def a_text(text, pieces, ranks=None):
@@ -697,6 +777,7 @@ case("better_pair", "ababa: the first ab makes aba possible, which is better tha
      **a_text(b"ababa", [b"a", b"b", b"ab", b"aba"], [0, 2, 5, 1]))
 case("one_letter", "A text of one letter.", **a_text(b"b", [b"a", b"b", b"ab"]))
 case("two_letters", "Two letters that merge.", **a_text(b"ab", [b"a", b"b", b"ab"]))
+case("unknown_letters", "abcabc where neither a nor b is a token, and ab is.", **a_text(b"abcabc", [b"c", b"ab", b"abc"]))
 
 
 # --- The file ----------------------------------------------------------------------------------------------

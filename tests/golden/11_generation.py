@@ -59,7 +59,7 @@ def mistakes_of_a_cut(kernel, share):
         """change(logits, cut), cut as it should be."""
         kernel.wrong(name, advice, lambda logits, **cut: change(logits, kernel.formula(logits, **cut)))
 
-    for name, value in [("zero", 0), ("minus_10000", -1e4), ("minus_1e9", -1e9), ("minus_1e10", -1e10),
+    for name, value in [("zero", 0), ("minus_10000", -1e4), ("minus_65504", -65504), ("minus_1e9", -1e9), ("minus_1e10", -1e10),
                         ("minus_1e30", -1e30), ("lowest_float", torch.finfo(torch.float32).min)]:
         wrong(name, "What you rule out gets 0, a logit like any other. Give it -infinity" if value == 0 else
               f"What you rule out gets {value:.3g}, which softmax may still give something. Give it -infinity",
@@ -69,6 +69,10 @@ def mistakes_of_a_cut(kernel, share):
     wrong("probabilities",
           "Your output are the probabilities of all tokens, 0 where ruled out. What is wanted are the logits",
           lambda logits, cut: torch.where(cut > -INF, logits.softmax(0), 0))
+    wrong("log_renormalized", "Your output are logarithms of probabilities. What is wanted are the logits, -infinity where ruled out",
+          lambda logits, cut: cut.log_softmax(0))
+    wrong("moved_up", "What you keep stands at the front. Each token keeps its place, and what is ruled out is -infinity there",
+          lambda logits, cut: torch.cat([logits[cut > -INF], torch.full_like(logits[cut == -INF], -INF)]))
     wrong("sorted", "Your logits are left sorted. Write each back to its own token",
           lambda logits, cut: cut.sort(descending=True)[0])
     wrong("place_for_token",
@@ -151,6 +155,15 @@ penalty.wrong("ignored",
               "Your penalty changes nothing. Divide or multiply the logits of the ids",
               lambda logits, ids, penalty: logits)
 
+penalty.wrong("log_softmax_first", "Your penalty falls on log-probabilities. It falls on the logits as they are",
+              lambda logits, ids, penalty: penalty_of(logits.log_softmax(0), ids, penalty))
+penalty.wrong("maximum_subtracted_first", "Your maximum is subtracted before the penalty falls. That is softmax's, which follows",
+              lambda logits, ids, penalty: penalty_of(logits - logits.max(), ids, penalty))
+penalty.wrong("only_above_one", "Your penalty does nothing below 1. There it rewards: divide and multiply as ever",
+              lambda logits, ids, penalty: penalty_of(logits, ids, max(penalty, 1)))
+penalty.wrong("others_left_out", "Your other tokens have the logit 0. Those that are not among the ids keep their logits",
+              lambda logits, ids, penalty: torch.where(seen(logits, ids), penalty_of(logits, ids, penalty), 0))
+
 ids = lambda *numbers: torch.tensor(numbers, dtype=torch.int32)
 penalty.case("by_hand", "Token 0 twice, token 3 once; a positive and a negative one.", logits=[2, 1, 0.5, -1],
              ids=ids(0, 3, 0), penalty=2.0)
@@ -178,6 +191,13 @@ temperature.wrong("never_below_one", "Your T is 1 where it should be less. A col
                   lambda logits, T: logits / max(T, 1))
 temperature.wrong("subtracted", "Your T is subtracted. Divide by it", lambda logits, T: logits - T)
 temperature.wrong("one_more", "Your divisor is 1 + T. It is T", lambda logits, T: logits / (1 + T))
+temperature.wrong("never_above_one", "Your T is 1 where it should be more. A hot text wants T > 1",
+                  lambda logits, T: logits / min(T, 1))
+temperature.wrong("log_probabilities",
+                  "Your output are log-probabilities, log softmax(logits / T). What is wanted are the logits / T",
+                  lambda logits, T: (logits / T).log_softmax(0))
+temperature.wrong("positive_alone", "Your negative logits are multiplied by T, as by a repetition penalty. Divide all of them",
+                  lambda logits, T: torch.where(logits < 0, logits * T, logits / T))
 temperature.case("by_hand", "T = 2 halves.", logits=[4, 2, 0, -2], T=2.0)
 temperature.case("cold", "T = 0.1.", logits=normal(50), T=0.1)
 temperature.case("usual", "T = 0.8.", logits=normal(300, scale=4), T=0.8)
@@ -204,6 +224,8 @@ top_k.wrong("by_size",
             "Your k are the largest in absolute value. A negative logit is a small one",
             lambda logits, k: ruled_out(logits, rank(logits.abs()) < k))
 mistakes_of_a_cut(top_k, "k")
+top_k.wrong("exchanged", "You rule out what is to be kept, and keep the rest",
+            lambda logits, k: ruled_out(logits, top_k.formula(logits, k) == -INF))
 top_k.wrong("first_of_equals_kept",
             "Your cut falls between equal logits: the first ones stay. All that equal the k-th largest are kept",
             lambda logits, k: ruled_out(logits, rank_of_the_first(logits) < k))
@@ -211,6 +233,8 @@ top_k.wrong("larger_than_the_least", "You keep what is larger than the k-th larg
             lambda logits, k: ruled_out(logits, logits > logits.sort(descending=True)[0][min(k, len(logits)) - 1]))
 top_k.wrong("equals_count_once", "Your k counts equal logits as one. The k-th largest of 3, 2, 2 is 2 for k = 3",
             lambda logits, k: ruled_out(logits, logits >= logits.unique().flip(0)[min(k, len(logits.unique())) - 1]))
+top_k.wrong("likeliest_alone", "Your likeliest stays alone, whatever k is. Keep the k largest",
+            lambda logits, k: ruled_out(logits, logits == logits.max()))
 top_k.case("by_hand", "The two largest of five.", logits=[1, 4, 2, 3, -5], k=2)
 top_k.case("ties", "Three are second: all are kept.", logits=[1, 2, 3, 2, 2, -5], k=2)
 top_k.case("ties_and_more", "The fourth largest is 2, and so is another.", logits=[2, 5, 2, 4, 1, 2], k=4)
@@ -247,6 +271,8 @@ top_p.wrong("exponentials_added_up", "Your sum is of e^logit. Divide each by the
 top_p.wrong("least_likely_first", "Your sum begins with the least likely, of which one is always kept. Begin with the likeliest",
             lambda logits, p: ruled_out(logits, (before_of_the_least(logits) < p) | (rank(-logits) == 0)))
 mistakes_of_a_cut(top_p, "p")
+top_p.wrong("exchanged", "You rule out what is to be kept, and keep the rest",
+            lambda logits, p: ruled_out(logits, top_p.formula(logits, p) == -INF))
 top_p.wrong("first_of_equals_kept",
             "Of equal tokens you keep the earlier. Here the later goes first, as where transformers' sort is stable",
             lambda logits, p:
@@ -264,6 +290,8 @@ top_p.wrong("rest_of_p", "Your set stops at 1 - p. It goes on until p is reached
 top_p.wrong("likeliest_alone",
             "Your likeliest stays alone: its e^(logit - max) is 1 already. Divide by the sum before you add up",
             lambda logits, p: ruled_out(logits, rank(logits) == 0))
+top_p.wrong("top_50_first", "Your set is one of the 50 likeliest, as where top-k of 50 comes first. It is one of all tokens",
+            lambda logits, p: top_p.formula(top_k.formula(logits, 50), p))
 top_p.wrong("nothing_left", "At p = 0 you rule out everything. One token is always kept, the likeliest",
             lambda logits, p: ruled_out(logits, before(logits) < p))
 top_p.case("by_hand", "Probabilities 0.5, 0.25, 0.15, 0.1, in another order; p = 0.8 takes three.",
@@ -310,6 +338,12 @@ min_p.wrong("of_the_first", "Your share is one of the first token's probability.
             lambda logits, p: ruled_out(logits, (logits - logits[0]).exp() >= p))
 min_p.wrong("of_an_even_share", "Your share is one of 1/V. It is one of the largest probability",
             lambda logits, p: ruled_out(logits, logits.softmax(0) >= p / len(logits)))
+min_p.wrong("likeliest_alone", "Your likeliest stays alone, whatever p is. Keep what is p times as likely",
+            lambda logits, p: ruled_out(logits, logits == logits.max()))
+min_p.wrong("top_a", "Your share is one of the square of the largest probability, as in top-a. It is one of the largest itself",
+            lambda logits, p: ruled_out(logits, logits.softmax(0) >= p * logits.softmax(0).max()**2))
+min_p.wrong("distance_in_probabilities", "Your p is subtracted from the largest probability. It is a factor",
+            lambda logits, p: ruled_out(logits, logits.softmax(0) >= logits.softmax(0).max() - p))
 min_p.case("by_hand", "Probabilities 0.5, 0.3, 0.15, 0.05; p = 0.2 asks for 0.1.",
            logits=lambda random: np.log([0.15, 0.5, 0.05, 0.3]), p=0.2)
 min_p.case("largest_first", "The likeliest is the first.", logits=[5, 1, 4, 0, 3], p=0.3)

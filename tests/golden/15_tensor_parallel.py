@@ -65,6 +65,10 @@ rows.wrong("rows_of_the_part", "You step from row to row by the length of the pa
 rows.wrong("other_axis_transposed", AXIS.format("A part of the inputs is a piece of every row of [out][in]") + ", not turned",
            lambda ranks, rank, weight: weight[own(len(weight), ranks, rank)].T.contiguous() if len(weight) == weight.shape[1] else None)
 
+for kernel, part in (columns, lambda ranks, rank, weight: weight[own(len(weight), ranks, rank)]), \
+                    (rows, lambda ranks, rank, weight: weight[:, own(weight.shape[1], ranks, rank)]):
+    kernel.wrong("written_transposed", "Your part is written as [in][out]. It stays [out][in], as the matrix was",
+                 lambda part=part, **inputs: (lambda x: x.T.reshape(x.shape))(part(**inputs)))
 CUTS = [("whole", "one rank has everything", 1, 0), ("half", "the second of two ranks", 2, 1), ("third", "rank 1 of 3", 3, 1),
         ("quarter", "rank 2 of 4", 4, 2), ("eighth", "rank 5 of 8", 8, 5)]
 for name, sentence, ranks, rank in CUTS:
@@ -114,11 +118,20 @@ fused.wrong("keys_and_values_in_turn", "Your keys and values stand in turn, each
                 torch.cat([torch.arange(n := H // ranks), n + torch.arange(2 * kept).reshape(2, kept).T.flatten()])])
 fused.wrong("keys_for_values", "Your values are the keys once more", lambda ranks, rank, H, KV, kept, qkv:
             heads(ranks, rank, H, KV, kept, torch.cat([qkv[:H + KV], qkv[H:H + KV]])))
+fused.wrong("values_of_rank_0", "Your queries and keys are this rank's, your values rank 0's. Query head h reads h / (H / KV) of both",
+            lambda ranks, rank, H, KV, kept, qkv: torch.cat([heads(ranks, rank, H, KV, kept, qkv)[:H // ranks + kept],
+                                                             qkv[H + KV:H + KV + kept]]))
+fused.wrong("keys_behind_the_part", "Your keys begin behind H / ranks queries, as in the part. In the whole matrix all H queries come first",
+            lambda ranks, rank, H, KV, kept, qkv: torch.cat([
+                heads(ranks, rank, H, KV, kept, qkv)[:H // ranks],
+                *(qkv[begin + own(H, ranks, rank)[0] // (H // KV):][:kept] for begin in (H // ranks, H // ranks + KV))]))
+fused.wrong("key_head_of_the_rank", "Your key head is that of the rank's own number, and the last one where there is none. Query head h reads h / (H / KV)",
+            lambda ranks, rank, H, KV, kept, qkv: heads(ranks, rank, H, KV, kept, qkv, None, (rank * kept + torch.arange(kept)).clamp(max=KV - 1)))
 for name, sentence, ranks, rank, H, KV in [
         ("whole", "one rank has all heads", 1, 0, 4, 2), ("half", "two ranks, a key head for each", 2, 1, 4, 2),
         ("half_of_eight", "two ranks with four key heads each", 2, 1, 16, 8), ("third", "rank 2 of 3 with six heads", 3, 2, 6, 3),
         ("replicated", "four ranks and two key heads: ranks 2 and 3 have the same", 4, 2, 8, 2),
-        ("replicated_last", "the same, rank 3", 4, 3, 8, 2), ("one_for_all", "eight ranks and one key head", 8, 5, 8, 1),
+        ("replicated_last", "the same, rank 3", 4, 3, 8, 2), ("replicated_second", "the same, rank 1, whose key head is that of rank 0", 4, 1, 8, 2), ("one_for_all", "eight ranks and one key head", 8, 5, 8, 1),
         ("every_head_its_own", "as many key heads as queries", 2, 1, 4, 4), ("rank_0", "rank 0 of 4", 4, 0, 8, 4)]:
     fused.case(name, sentence, ranks=ranks, rank=rank, H=H, KV=KV, kept=max(KV // ranks, 1), qkv=normal(H + 2 * KV, 2, 3))
 
@@ -167,6 +180,13 @@ vocabulary.wrong("next_first_token_too", "The first token of the next rank gets 
                  next_first_token_too)
 vocabulary.wrong("last_token_left_out", "The last token of your part gets zeros. It has the last row: your tokens end before V (rank + 1) / ranks",
                  lambda ranks, rank, V, ids, part: masked(ranks, rank, V, ids, part) * (ids != V * (rank + 1) // ranks - 1)[:, None])
+vocabulary.wrong("token_0_left_out", "Your token 0 gets zeros, as if it were padding. It has a row like others",
+                 lambda ranks, rank, V, ids, part: masked(ranks, rank, V, ids, part) * (ids != 0)[:, None])
+vocabulary.wrong("ones_outside", "A token of another rank gets ones. It must be zeros: the ranks' rows are added up",
+                 lambda ranks, rank, V, ids, part: masked(ranks, rank, V, ids, part, outside=1.0))
+vocabulary.wrong("from_the_end", "An id below this rank's first counts from the end of your part. Other ranks' tokens are zeros",
+                 lambda ranks, rank, V, ids, part: (lambda local: torch.where(
+                     ((local >= -len(part)) & (local < len(part)))[:, None], part[local % len(part)], 0))(ids.long() - V * rank // ranks))
 vocabulary.wrong("by_place", "You look up the place in the text. A token's row is that of its id",
                  lambda ranks, rank, V, ids, part: masked(ranks, rank, V, torch.arange(len(ids)), part))
 for name, sentence, ranks, rank in CUTS:
@@ -212,6 +232,14 @@ largest.wrong("rank_0_alone", "You take rank 0's. All ranks' must be compared", 
               best(ranks, V, largest, place, choose=lambda x: 0))
 largest.wrong("above_zero", "You begin with 0 as the largest so far. All logits may be negative: begin with rank 0's",
               lambda ranks, V, largest, place: best(ranks, V, largest, place, choose=lambda x: int(torch.argmax(x)) if x.max() > 0 else 0))
+largest.wrong("rank_returned", "You return the rank that has the largest. Add its place there to that rank's first token",
+              lambda ranks, V, largest, place: torch.argmax(largest)[None].to(largest.dtype))
+largest.wrong("rank_added", "You add the rank to the place. Add the first token of that rank's part, V rank / ranks",
+              lambda ranks, V, largest, place: best(ranks, V, largest, place, first=lambda rank: rank))
+largest.wrong("dealt_out", "You take place p of rank r for token p ranks + r. A rank has neighbours: its tokens begin at V r / ranks",
+              lambda ranks, V, largest, place: best(ranks, V, largest, place * ranks, first=lambda rank: rank))
+largest.wrong("place_of_rank_0", "You add rank 0's place to the first token of the best rank. Add the best rank's own",
+              lambda ranks, V, largest, place: best(ranks, V, largest, place[:1].expand_as(place)))
 for name, sentence, V, values, places in [
         ("alone", "one rank", 64, [2.5], [17]), ("second", "the second of two", 64, [2.5, 3.5], [17, 4]),
         ("first", "the first of two", 64, [4.5, 3.5], [17, 4]), ("uneven", "65 tokens among 4 ranks", 65, [1, 2, 3, 2.5], [3, 5, 7, 9]),
@@ -227,12 +255,12 @@ for name, sentence, V, values, places in [
 
 # --- Half a layer ------------------------------------------------------------------------------------------------
 
-def gated(normed, gate, up, down):
-    return F_.linear(F_.silu(F_.linear(normed, gate)) * F_.linear(normed, up), down)
+def gated(normed, gate, up, down, bent=F_.silu):
+    return F_.linear(bent(F_.linear(normed, gate)) * F_.linear(normed, up), down)
 
 
 def parallel(ranks, x, normed, gate, up, down, stream=lambda ranks, x: x, of_columns=None, of_rows=None, total=lambda deltas: sum(deltas),
-             down_of=None, up_of=None, read="normed", swapped=False):
+             down_of=None, up_of=None, read="normed", swapped=False, bent=F_.silu):
     width = len(gate)
     deltas = []
     for rank in range(ranks):
@@ -241,7 +269,7 @@ def parallel(ranks, x, normed, gate, up, down, stream=lambda ranks, x: x, of_col
         part = down[:, of_down] if down_of is None else down_of(down, ranks, rank)
         gates = (up, gate) if swapped else (gate, up)
         of_up = of_gate if up_of is None else which(up_of, width, ranks, rank)
-        deltas.append(gated(x if read == "x" else normed, gates[0][of_gate], gates[1][of_up], part))
+        deltas.append(gated(x if read == "x" else normed, gates[0][of_gate], gates[1][of_up], part, bent))
     return stream(ranks, x) + total(deltas)
 
 
@@ -251,6 +279,14 @@ whole = Kernel("parallel_feed_forward", CHAPTER, "LlamaMLP of transformers on th
 
 def wrong(name, advice, **change):
     whole.wrong(name, advice, lambda ranks, **inputs: parallel(ranks, **inputs, **change))
+
+
+def halved(deltas):
+    """A tree: the second half is added to the first, until one is left."""
+    while len(deltas) > 1:
+        half = len(deltas) // 2
+        deltas = [deltas[rank] + deltas[rank + half] for rank in range(half)]
+    return deltas[0]
 
 
 wrong("residual_of_every_rank", "Every rank adds the stream x, and the sum has it `ranks` times. Add up what the ranks make, and add "
@@ -281,6 +317,16 @@ wrong("x_for_normed", "Your gate and up read the stream x. They read the normali
 wrong("gate_and_up_swapped", "Your gate and up are swapped: silu is of what the gate makes, and not of up's", swapped=True)
 wrong("down_along_the_other_axis", "Your down is cut along its outputs. Cut it along its inputs, the hidden features",
       down_of=lambda down, ranks, rank: down[own(len(down), ranks, rank)].reshape(len(down), -1))
+
+
+wrong("tree_of_powers_of_two", "Your sum folds the ranks in halves, and loses what is left over of an odd number. Add up all ranks', whatever their number",
+      total=halved)
+for kept, bits in (torch.bfloat16, 8), (torch.float16, 11):
+    name = str(kept).removeprefix("torch.")
+    wrong(f"shares_in_{name}", f"Your ranks' shares are rounded to {name}, {bits} bits, before they are added up. Add up float32",
+          total=lambda deltas, kept=kept: sum(delta.to(kept).to(delta.dtype) for delta in deltas))
+wrong("gate_not_bent", "Your gate is not bent. It is silu(gate) times up", bent=lambda x: x)
+wrong("sigmoid_for_silu", "Your gate is bent by the sigmoid alone. It is silu(gate) = gate sigmoid(gate)", bent=torch.sigmoid)
 
 
 def layer(T, C, F):

@@ -146,6 +146,12 @@ linear.wrong("mean_over_outputs", "Your dx is a mean over the outputs. It is a s
              x=lambda dy, weight, **_: dy @ weight / len(weight))
 linear.wrong("same_row_of_dy", "Your dy is the first row's for every row. Row r of dx comes from row r of dy",
              x=lambda dy, weight, **_: dy[:1].expand(len(dy), -1) @ weight)
+linear.wrong("first_output_alone", "Your dx has the first output's share alone. Add up all outputs", x=lambda dy, weight, **_: dy[:, :1] @ weight[:1])
+linear.wrong("sum_of_x_for_dy", "Your dweight sums dy and x by themselves, and multiplies the sums. Multiply in each row first",
+             weight=lambda dy, x, **_: dy.sum(0)[:, None] * x.sum(0))
+linear.wrong("output_for_dy", "Your gradients are made of y, the output. dy is what comes in from above",
+             x=lambda x, weight, **_: F.linear(x, weight) @ weight, weight=lambda x, weight, **_: F.linear(x, weight).T @ x,
+             bias=lambda x, weight, **_: F.linear(x, weight).sum(0))
 linear.wrong("dbias_weighted", "Your dbias is multiplied with x. The bias was only added: dbias[o] sums dy[r][o]",
              bias=lambda dy, x, **_: (dy * x.sum(1, keepdim=True)).sum(0))
 linear.wrong("sums_not_reset", "Your sums run on from one number to the next. Begin each with 0",
@@ -236,6 +242,8 @@ embedding.wrong("next_token", "Your gradients are the next token's: row t of dx 
                 lambda dtable, dx, ids: dtable + rows_added(dx, ids.roll(-1), dtable))
 wrong_embedding("first_place_left_out", "Your first token is left out. Begin with t = 0", lambda ids, dx: (ids[1:], dx[1:]))
 wrong_embedding("last_place_left_out", "Your last token is left out. The loop goes over 0 .. T - 1", lambda ids, dx: (ids[:-1], dx[:-1]))
+embedding.wrong("by_root_of_C", "Your gradients are multiplied by sqrt(C), as where the embedding was scaled in 2017. A Llama's is not",
+                lambda dtable, dx, ids: dtable + rows_added(dx, ids, dtable) * math.sqrt(dx.shape[1]))
 embedding.wrong("token_0_left_out", "Your token 0 gets nothing, as if it were padding. It is a token like others",
                 lambda dtable, dx, ids: dtable + rows_added(dx * (ids != 0)[:, None], ids, dtable))
 for name, sentence, V, C, ids in [
@@ -329,6 +337,10 @@ def wrong_norms(norm, centred):
           along=lambda n, g, c, s: c * (c * g).mean(1, keepdim=True))
     wrong("dweight_squared", "Your dweight sums the squares of dy n. It sums dy n itself", pushed=lambda dy, n, x, s: (dy * n)**2)
     wrong("x_for_n", "Your dweight sums dy x. It sums dy n, and n is the normalized x", pushed=lambda dy, n, x, s: dy * x)
+    wrong("n_missing_outside", "Your dx subtracts mean(n g) itself. It is n mean(n g): each number has its own share", along=lambda n, g, c, s: (n * g).mean(1, keepdim=True))
+    wrong("n_missing_inside", "Your dx has n mean(g). It is n mean(n g): the mean is of the products", along=lambda n, g, c, s: n * g.mean(1, keepdim=True))
+    wrong("mean_over_rows_in_dx", "Your dx has a mean of n g over the rows. It is one over a row's own numbers",
+          along=lambda n, g, c, s: n * (n * g).mean(0, keepdim=True))
     wrong("sign_of_mean_term", "Your dx adds the term n mean(n g). Subtract it",
           along=lambda n, g, c, s: -n * (n * g).mean(1, keepdim=True))
     summed("first_row_alone", "Your dweight has the first row's share alone. Add up all rows", first_row_alone)
@@ -448,6 +460,14 @@ dyt.wrongly_set("set_by_each_row", "Your dweight and dbias are set by each row, 
                 "lost. Write +=", weight=dyt_parts(rows=last_row_alone)["weight"], bias=lambda dy, **_: dy[-1])
 dyt.wrong("alpha_of_a_feature", "Your dalpha has the first feature's share alone. There is one alpha for all: add up all of x",
           alpha=lambda dy, x, weight, alpha: dyt_parts()["alpha"](dy[:, :1], x[:, :1], weight[:1], alpha))
+dyt.wrong("dalpha_is_a_mean", "Your dalpha is a mean over all numbers. It is a sum", alpha=lambda x, **inputs: dyt.parts["alpha"](x=x, **inputs) / x.numel())
+dyt.wrong("weight_missing_in_dalpha", "Your dalpha lacks the weight: what comes in passes it first, on its way to x as on that to alpha",
+          alpha=dyt_parts(weighted=torch.ones_like)["alpha"])
+dyt.wrong("weight_missing_in_dx", "Your dx lacks the weight: what comes in passes it first", x=dyt_parts(weighted=torch.ones_like)["x"])
+dyt.wrong("alpha_in_dweight", "Your dweight is multiplied by alpha. It sums dy t: alpha is inside t already",
+          weight=lambda alpha, **inputs: alpha * dyt.parts["weight"](alpha=alpha, **inputs))
+dyt.wrong("slope_at_t", "Your slope is taken at t, 1 - tanh(t)^2. t is tanh(alpha x) already: it is 1 - t^2",
+          **{name: part for name, part in dyt_parts(slope=lambda t: 1 - torch.tanh(t)**2).items() if name in ("x", "alpha")})
 norm_cases(dyt, True, alpha=0.75)
 dyt.case("saturated", "tanh near 1, where nearly nothing passes.", dy=normal(2, 8), x=normal(2, 8, scale=4), weight=normal(8),
          bias=normal(8), alpha=1.5)
@@ -501,6 +521,11 @@ activation.wrong("slope_at_dy", "Your slope is taken at dy. It is the slope at x
 activation.wrong("x_for_slope", "Your dx is dy x. Multiply by the slope at x: derivative(n, slope, x)", x=lambda dy, x, **_: dy * x)
 activation.wrong("slopes_added", "Your slope is added to dy. Multiply: what comes in, times what is here",
                  x=lambda dy, x, derivative: dy + slope_of(derivative, x))
+activation.wrong("value_for_slope", "Your dx has f(x) where its slope belongs. derivative(n, slope, x) gives it",
+                 x=lambda dy, x, derivative: dy * ACTIVATIONS[BENDS[derivative]][0](x))
+activation.wrong("slope_at_value", "Your slope is taken at f(x), the output. It is the slope at x",
+                 x=lambda dy, x, derivative: dy * slope_of(derivative, ACTIVATIONS[BENDS[derivative]][0](x)))
+activation.wrong("slope_at_dy_x", "Your slope is taken at dy x. It is the slope at x", x=lambda dy, x, derivative: dy * slope_of(derivative, dy * x))
 for number, name in enumerate(BENDS):
     activation.case(name, f"The slope of {name}.", dy=normal(19), x=normal(19, scale=2), derivative=number)
 activation.case("by_hand", "ReLU, shut and open.", before=0, dy=[5, 6, 7], x=[-1, 0, 2], derivative=0)
@@ -520,6 +545,8 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
     gate.wrong("dout_missing", "Your gradients lack dout: what comes in from above is a factor of both",
                gate=lambda dout, gate, up, parts=gate.parts: parts["gate"](torch.ones_like(dout), gate, up),
                up=lambda dout, gate, up, parts=gate.parts: parts["up"](torch.ones_like(dout), gate, up))
+    gate.wrong("factors_missing", "Your dgate is dout times the slope, and your dup is dout. Each has the other's factor as well: up, and f(gate)",
+               gate=lambda dout, gate, up, slope=slope: dout * slope(gate), up=lambda dout, gate, up: dout)
     gate.wrong("up_missing", "Your dgate lacks up, the gate's other factor",
                gate=lambda dout, gate, up, slope=slope: dout * slope(gate))
     gate.wrong("up_in_dup", "Your dup has up in it. up's only factor is the gate's: dup is dout " + ("gate" if bend == "identity" else f"{bend}(gate)"),
@@ -530,7 +557,8 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
         gate.wrong("value_for_slope", f"Your dgate has {bend} where its slope belongs",
                    gate=lambda dout, gate, up, f=f: dout * up * f(gate))
         for where, at in [("up", lambda dout, gate, up: up), ("dout", lambda dout, gate, up: dout),
-                          ("dout up", lambda dout, gate, up: dout * up), ("gate up", lambda dout, gate, up: gate * up)]:
+                          ("dout up", lambda dout, gate, up: dout * up), ("gate up", lambda dout, gate, up: gate * up),
+                          ("out", lambda dout, gate, up, f=f: f(gate) * up)]:
             gate.wrong(f"slope_at_{where.replace(' ', '_')}",
                        f"Your slope of {bend} is taken at {where}. It is the slope at the gate, where the forward pass was",
                        gate=lambda dout, gate, up, slope=slope, at=at: dout * up * slope(at(dout, gate, up)))
@@ -556,6 +584,12 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
         gate.wrong("slope_at_value", f"Your slope of {bend} is taken at {bend}(gate). It is the slope at the gate itself",
                    gate=lambda dout, gate, up, f=f, slope=slope: dout * up * slope(f(gate)))
     if bend == "relu":
+        gate.wrong("sign_for_slope", "Your slope of relu is -1 where the gate is negative. It is 0 there", gate=lambda dout, gate, up: dout * up * gate.sign())
+        gate.wrong("slope_reversed", "Your slope of relu is 1 where the gate is negative. It is 1 where it is positive",
+                   gate=lambda dout, gate, up: dout * up * (gate < 0))
+        gate.wrong("leaky", "Your slope of relu is 0.01 where the gate is not positive, as of a leaky ReLU. It is 0 there",
+                   gate=lambda dout, gate, up: dout * up * torch.where(gate > 0, 1, 0.01))
+        gate.wrong("dup_not_shut", "Your dup is |gate| dout. It is dout relu(gate)", up=lambda dout, gate, up: dout * gate.abs())
         gate.wrong("one_at_zero", "Your slope at 0 is 1. PyTorch chose 0 there", gate=lambda dout, gate, up: dout * up * (gate >= 0))
     if bend == "silu":
         gate.wrong("sigmoid_for_slope", "Your slope of silu is the sigmoid alone. silu is x sigmoid(x), a product: its slope "
@@ -564,10 +598,21 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
                 ("half_of_the_product", "gate s (1 - s) alone, half of it", lambda gate, s: gate * s * (1 - s)),
                 ("slope_of_the_sigmoid", "s (1 - s), the sigmoid's own", lambda gate, s: s * (1 - s)),
                 ("sigmoid_missing", "1 + gate (1 - s), which s multiplies", lambda gate, s: 1 + gate * (1 - s)),
+                ("one_minus_s_missing", "s (1 + gate), without 1 - s", lambda gate, s: s * (1 + gate)),
+                ("second_term_subtracted", "s - gate s (1 - s), with a minus for a plus", lambda gate, s: s * (1 - gate * (1 - s))),
+                ("one_for_s", "1 + gate s (1 - s), with 1 for the first s", lambda gate, s: 1 + gate * s * (1 - s)),
+                ("s_for_one_minus_s", "s + gate s^2, with s for 1 - s", lambda gate, s: s * (1 + gate * s)),
                 ("sigmoid_missing_inside", "s + gate (1 - s), without an s", lambda gate, s: s + gate * (1 - s)),
                 ("plus_for_minus", "s + gate s (1 + s), with a plus for a minus", lambda gate, s: s * (1 + gate * (1 + s)))]:
             gate.wrong(twin, f"Your slope of silu is {advice}. It is s + gate s (1 - s), with s for sigmoid(gate)",
                        gate=lambda dout, gate, up, mistaken=mistaken: dout * up * mistaken(gate, torch.sigmoid(gate)))
+        for twin, advice, mistaken in [  # f is silu of the gate
+                ("silu_for_sigmoid", "s + f (1 - f), with f = silu(gate)", lambda f, s: s + f * (1 - f)),
+                ("silu_like_a_sigmoid", "f (1 - f), with f = silu(gate), as if that were a sigmoid", lambda f, s: f * (1 - f)),
+                ("both_slopes_added", "f + s (1 - s), with f = silu(gate)", lambda f, s: f + s * (1 - s)),
+                ("silu_twice", "f + f (1 - s), with f = silu(gate)", lambda f, s: f + f * (1 - s))]:
+            gate.wrong(twin, f"Your slope of silu is {advice}. It is s + f (1 - s), with s for sigmoid(gate)",
+                       gate=lambda dout, gate, up, mistaken=mistaken: dout * up * mistaken(F.silu(gate), torch.sigmoid(gate)))
         gate.wrong("sigmoid_for_silu", "Your dup is dout sigmoid(gate). It is dout silu(gate), which is gate sigmoid(gate)",
                    up=lambda dout, gate, up: dout * torch.sigmoid(gate))
         quick = lambda x: x * torch.sigmoid(1.702 * x)
@@ -576,6 +621,19 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
                    up=lambda dout, gate, up, quick=quick: dout * quick(gate))
         gate.wrong("gelu_for_silu", "Your slope is that of GELU, geglu's", gate=lambda dout, gate, up: dout * up * ACTIVATIONS["gelu"][1](gate))
     if bend == "gelu":
+        for twin, advice, mistaken in [  # P is Phi, the share of a normal distribution below the gate, p its density
+                ("share_alone", "Phi(gate) alone", lambda g, P, p: P),
+                ("density_term_alone", "gate phi(gate) alone", lambda g, P, p: g * p),
+                ("gate_missing", "Phi(gate) + phi(gate), without a gate", lambda g, P, p: P + p),
+                ("phi_like_a_sigmoid", "Phi + gate Phi (1 - Phi), as if Phi were a sigmoid", lambda g, P, p: P + g * P * (1 - P)),
+                ("minus_for_plus", "Phi(gate) - gate phi(gate)", lambda g, P, p: P - g * p),
+                ("exponent_not_halved", "Phi(gate) + gate e^(-gate^2) / sqrt(2 pi)", lambda g, P, p: P + g * torch.exp(-g * g) / math.sqrt(2 * math.pi)),
+                ("density_not_divided", "Phi(gate) + gate e^(-gate^2 / 2), without 1 / sqrt(2 pi)", lambda g, P, p: P + g * torch.exp(-g * g / 2)),
+                ("root_of_pi", "Phi(gate) + gate e^(-gate^2 / 2) / sqrt(pi)", lambda g, P, p: P + g * p * math.sqrt(2)),
+                ("root_of_the_divisor_missing", "Phi(gate) + gate e^(-gate^2 / 2) / (2 pi)", lambda g, P, p: P + g * p / math.sqrt(2 * math.pi))]:
+            gate.wrong(twin, f"Your slope of gelu is {advice}. It is Phi(gate) + gate phi(gate), and phi is e^(-gate^2 / 2) / sqrt(2 pi)",
+                       gate=lambda dout, gate, up, mistaken=mistaken: dout * up * mistaken(
+                           gate, torch.special.ndtr(gate), torch.exp(-gate * gate / 2) / math.sqrt(2 * math.pi)))
         gate.wrong("tanh_for_gelu", "Your slope is that of the tanh approximation. geglu has the exact GELU",
                    gate=lambda dout, gate, up: dout * up * slope_by_autograd(gelu_tanh, gate))
         for twin, what, other in [("tanh_throughout", "the tanh approximation of GELU", gelu_tanh),
@@ -594,6 +652,13 @@ for name, bend in [("glu", "sigmoid"), ("bilinear", "identity"), ("reglu", "relu
                    gate=lambda dout, gate, up, bend=bend: (lambda e: dout * up * ((1 + e + gate * e) if bend == "silu" else e) / (1 + e)**2)(
                        exp32(-gate)))
     if bend == "sigmoid":
+        for twin, advice, mistaken in [  # s is the sigmoid of the gate
+                ("gate_for_its_sigmoid", "gate (1 - gate), as if the gate were a sigmoid already", lambda gate, s: gate * (1 - gate)),
+                ("plus_for_minus", "s (1 + s)", lambda gate, s: s * (1 + s)),
+                ("square_alone", "1 - s^2, tanh's", lambda gate, s: 1 - s * s),
+                ("slope_of_silu", "silu's, s + gate s (1 - s)", lambda gate, s: s + gate * s * (1 - s))]:
+            gate.wrong(twin, f"Your slope of the sigmoid is {advice}. It is s (1 - s), with s for sigmoid(gate)",
+                       gate=lambda dout, gate, up, mistaken=mistaken: dout * up * mistaken(gate, torch.sigmoid(gate)))
         gate.wrong("half_a_slope", "Your slope of the sigmoid is 1 - s. It is s (1 - s)",
                    gate=lambda dout, gate, up: dout * up * (1 - torch.sigmoid(gate)))
     gate.case("by_hand", "Two gates, one shut and one open.", before=0, dout=[1, 2], gate=[-1, 2], up=[3, 5])
@@ -662,6 +727,10 @@ for name, interleaved in [("rope_interleaved", True), ("rope_half_split", False)
                x=lambda dout, cosine, sine, i=interleaved: turned(dout, cosine[:1].expand_as(cosine), -sine[:1].expand_as(sine), i))
     rope.wrong("one_position_late", "Your angles are those of the position before. Position t has cosine[t]",
                x=lambda dout, cosine, sine, i=interleaved: turned(dout, cosine.roll(1, 0), -sine.roll(1, 0), i))
+    rope.wrong("turned_back_twice", "Your gradient is turned back by twice the angle. Turn it back once",
+               x=lambda dout, cosine, sine, i=interleaved: turned(turned(dout, cosine, -sine, i), cosine, -sine, i))
+    rope.wrong("cosine_and_sine_exchanged", "Your cosine and sine are exchanged. It is a cos + b sin, and b cos - a sin",
+               x=lambda dout, cosine, sine, i=interleaved: turned(dout, sine, -cosine, i))
     rope.wrong("first_head_alone", "Your gradient is added for head 0 alone. Turn all H heads",
                x=lambda dout, cosine, sine, i=interleaved: torch.cat(
                    [turned(dout, cosine, -sine, i)[:, :1], torch.zeros_like(dout[:, 1:])], 1))
@@ -723,6 +792,11 @@ softmax.wrong("sum_outside", "Your dx is p dp less the sum of p dp. p multiplies
 softmax.wrong("exchanged", "Your dx is dp (p - the sum of p dp). It is p (dp - that sum)", x=lambda dp, p: dp * (p - (p * dp).sum(-1, keepdim=True)))
 softmax.wrong("log_softmax", "Your gradient is log-softmax's, dp - p times the sum of dp. Softmax has p (dp - the sum of p dp)",
               x=lambda dp, p: dp - p * dp.sum(-1, keepdim=True))
+softmax.wrong("weights_themselves", "Your dx is p - dp, cross entropy's gradient with dp for the target. Softmax has p (dp - the sum of p dp)", x=lambda dp, p: p - dp)
+softmax.wrong("p_squared", "Your dx is p dp less p^2 times the sum of dp. The sum is of p dp, and p multiplies it once",
+              x=lambda dp, p: p * (dp - p * dp.sum(-1, keepdim=True)))
+softmax.wrong("p_twice", "Your factor is p^2. It is p: p (dp - the sum of p dp)", x=lambda dp, p: p * p * (dp - (p * dp).sum(-1, keepdim=True)))
+softmax.wrong("one_minus_p", "Your factor is p (1 - p). It is p alone: the sum of p dp has the rest", x=lambda dp, p: p * (1 - p) * (dp - (p * dp).sum(-1, keepdim=True)))
 for case, sentence, dp, p in [
         ("by_hand", "Three weights, and the second is wanted larger.", [[0, 1, 0]], [[0.5, 0.25, 0.25]]),
         ("added", "The gradients are not 0 before.", normal(4, 6), probabilities(4, 6)),
@@ -812,6 +886,10 @@ ATTENTION_MISTAKES = [
     ("root_of_all_heads", "Your scores are divided by sqrt(H D). It is sqrt(D), the width of one head", dict(width=lambda H, D: H * D)),
     ("own_key_left_out", "Your queries do not see their own key. Query t sees keys 0 .. t: s <= t, and not s < t",
      dict(seen=lambda T: torch.ones(T, T).tril(-1).bool())),
+    ("log2e_with_exp", "Your scores are multiplied by log2(e), as for exp2, and you take exp. Leave that out, or take exp2",
+     dict(scale=lambda D: 1 / math.sqrt(D) / math.log(2), back_scale=lambda D: 1 / math.sqrt(D))),
+    ("divided_by_D", "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)", dict(scale=lambda D: 1 / D)),
+    ("no_scale", "Your scores are not scaled, neither forward nor backward. Divide them by sqrt(D)", dict(scale=lambda D: 1.0)),
     ("scale_missing_backward", "Your dq or dk lacks 1 / sqrt(D): the scores were scaled, and so is what comes back through them, to both",
      dict(back_scale=lambda D: 1)),
     ("scale_twice_backward", "Your dq and dk are divided by sqrt(D) twice. Once is enough", dict(back_scale=lambda D: 1 / D)),
@@ -875,6 +953,16 @@ for parts, kernel in (attention_parts, plain), (flash_parts, flash):
                  k=parts(into_k=lambda ds, Q, K, dO: ds @ dO)["k"])
     kernel.wrong("v_in_dq", "Your dq sums dscore v. A score is q k: its gradient with respect to q has k in it",
                  q=parts(into_q=lambda ds, K, V: ds @ V)["q"])
+    kernel.wrong("q_in_dq", "Your dq sums dscore q. A score is q k: its gradient with respect to q has k in it",
+                 q=lambda parts=parts, **inputs: parts(into_q=lambda ds, K, V: ds.sum(-1, keepdim=True) * heads_of(inputs["q"], len(ds)))["q"](**inputs))
+    kernel.wrong("dk_and_dv_exchanged", "Your dk and dv are exchanged", k=lambda parts=parts, **inputs: parts()["v"](**inputs),
+                 v=lambda parts=parts, **inputs: parts()["k"](**inputs))
+    kernel.wrong("dv_not_transposed", "Your dv[s] sums p[s][t] dout[t]. It sums p[t][s] dout[t], over the queries t that look at s",
+                 v=parts(of_values=lambda p, scores, ds: p.transpose(1, 2))["v"])
+    kernel.wrong("p_twice", "Your dscore has p squared. It is p (dp - the sum of p dp)",
+                 **parts(of_scores=lambda p, dp, common: p * p * (dp - common)))
+    kernel.wrong("scale_upside_down_backward", "Your dq and dk are multiplied by sqrt(D). Divide by it, as the scores were",
+                 **parts(back_scale=math.sqrt))
     kernel.wrong("q_in_dv", "Your dv sums the weights times q. What comes in from above, dout, is their factor",
                  v=parts(into_v=lambda p, dO, V, Q: p @ Q)["v"])
     kernel.wrong("dscore_in_dv", "Your dv sums dscore dout. The values were multiplied by the weights: p dout",
@@ -887,6 +975,10 @@ plain.wrong("not_weighted", "Your sum is of dp alone. Each is weighted: the sum 
             **attention_parts(common=lambda p, dp, dout, out: torch.where(p > 0, dp, 0).sum(-1, keepdim=True)))
 plain.wrong("diagonal_alone", "Your dscore is p (1 - p) dp, as if each weight came from its own score alone. Every weight depends on every score",
             **attention_parts(common=lambda p, dp, dout, out: p * dp))
+plain.wrong("base_two", "Your powers are those of 2. Take exp, or multiply the scores by log2(e) before exp2",
+            **attention_parts(weights=lambda scores, lse: torch.softmax(scores * math.log(2), -1)))
+plain.wrong("scale_missing_forward", "Your weights are those of scores that are not scaled, and what comes back is. Divide the scores by sqrt(D) first",
+            **attention_parts(scale=lambda D: 1.0, back_scale=lambda D: 1 / math.sqrt(D)))
 plain.wrong("max_not_subtracted", "Your e^score overflows, or is 0 for the whole row. Subtract the row's largest score first",
             **attention_parts(weights=lambda scores, lse: exp32(scores) / exp32(scores).sum(-1, keepdim=True)))
 plain.wrong("max_from_zero", "Your largest score is never less than 0: far below it, e^(score - max) is 0. Start it at -infinity",
@@ -898,6 +990,14 @@ plain.wrong("scores_for_weights", "Your dv is made with the scores. It is the we
             v=attention_parts(of_values=lambda p, scores, ds: torch.where(p > 0, scores, 0))["v"])
 flash.wrong("common_of_dout", "Your common term is the sum of dout dout. It is that of dout out",
             **flash_parts(common=lambda p, dp, dout, out: (dout * dout).sum(-1, keepdim=True).transpose(0, 1)))
+flash.wrong("common_of_out", "Your common term is the sum of out out. It is that of dout out",
+            **flash_parts(common=lambda p, dp, dout, out: (out * out).sum(-1, keepdim=True).transpose(0, 1)))
+flash.wrong("first_common_for_all", "Your common term is the first head's for all. Each query has one in each head",
+            **flash_parts(common=lambda p, dp, dout, out: (dout * out).sum(-1, keepdim=True).transpose(0, 1)[:1]))
+flash.wrong("log_sum_missing", "Your weights are e^score. They are e^(score - lse), which divides them by their sum",
+            **flash_parts(weights=lambda scores, lse: exp32(scores)))
+flash.wrong("log_sum_divides", "Your weights are e^score / lse. lse is the sum's logarithm: e^(score - lse)",
+            **flash_parts(weights=lambda scores, lse: exp32(scores) / lse.T[:, :, None]))
 flash.wrong("first_log_sum", "Your lse is the first head's for all. Each query head has its own, lse[t][h]",
             **flash_parts(lse=lambda L: L[:, :1].expand_as(L)))
 flash.wrong("log_sum_of_base_two", "You take lse for a logarithm of base 2. It is the natural one: e^(score - lse)",
@@ -957,16 +1057,17 @@ def log_sum_pytorch(q, k, v, of_out):
 
 
 def log_sum_formula(q, k, v, of_out, which=lambda h, H, KV: h // (H // KV), scale=lambda D: 1 / math.sqrt(D), mask=True,
-                    log=torch.log, back=lambda m: m, kept=lambda L: L, largest=None):
+                    log=torch.log, back=lambda m: m, kept=lambda L: L, largest=None, diagonal=0, of_the_mean=False):
     T, H, D = q.shape
     Q, K, V = q.transpose(0, 1), heads_of(k, H, which), heads_of(v, H, which)
-    seen = torch.ones(T, T).tril().bool() if mask else torch.ones(T, T).bool()
+    seen = torch.ones(T, T).tril(diagonal).bool() if mask else torch.ones(T, T).bool()
     scores = (Q @ K.transpose(1, 2) * scale(D)).masked_fill(~seen, -math.inf)
     m = (largest or (lambda m: m))(scores.amax(-1, keepdim=True))
     weights = exp32(scores - m) if largest else torch.exp(scores - m)
     if of_out:
         return (weights / weights.sum(-1, keepdim=True) @ V).transpose(0, 1).flatten(1).contiguous()
-    return kept((back(m) + log(weights.sum(-1, keepdim=True)))[..., 0].T.contiguous())
+    total = weights.sum(-1, keepdim=True) / (seen.sum(-1, keepdim=True) if of_the_mean else 1)
+    return kept((back(m) + log(total))[..., 0].T.contiguous())
 
 
 lse = Kernel("flash_attention_lse", CHAPTER, "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu",
@@ -982,6 +1083,13 @@ for name, advice, how in [
         ("sum_without_logarithm", "Your lse is m + l. Take the logarithm of l", dict(log=lambda l: l)),
         ("sum_alone", "Your lse is l itself. It is m + log(l)", dict(back=torch.zeros_like, log=lambda l: l)),
         ("maximum_alone", "Your lse is m alone. It is m + log(l)", dict(log=torch.zeros_like)),
+        ("log2e_with_exp", "Your scores are multiplied by log2(e), as for exp2, and you take exp. Leave that out, or take exp2",
+         dict(scale=lambda D: 1 / math.sqrt(D) / math.log(2))),
+        ("logarithm_of_the_mean", "Your lse is m + log of the mean of e^(score - m). It is of their sum", dict(of_the_mean=True)),
+        ("one_in_the_sum", "Your lse is m + log(1 + l). It is m + log(l): do not take log1p", dict(log=torch.log1p)),
+        ("logarithm_in_base_10", "Your logarithm is that of base 10. It is the natural one", dict(log=torch.log10)),
+        ("own_key_left_out", "Your queries do not see their own key. Query t sees keys 0 .. t: s <= t, and not s < t", dict(diagonal=-1)),
+        ("divided_by_D", "Your scores are divided by D: without the root, or twice. Divide once by sqrt(D)", dict(scale=lambda D: 1 / D)),
         ("logarithm_subtracted", "Your lse is m - log(l). It is m + log(l)", dict(log=lambda l: -torch.log(l))),
         ("log2", "Your logarithm is that of base 2. It is the natural one", dict(log=torch.log2)),
         ("base_two", "Your lse is the logarithm of base 2 throughout. Multiply it by ln(2): it is the natural one",
@@ -1081,6 +1189,15 @@ for name, advice, function in [
          "nothing can be 0 there", lambda x, t: -torch.log(torch.exp(-surprise(x, t)[0][t >= 0]) + 1e-9).mean()),
         ("last_row_left_out", "Your last row is left out of the sum",
          lambda x, t: surprise(x[:-1], t[:-1])[0][t[:-1] >= 0].sum() / (t >= 0).sum() if len(t) > 1 else None),
+        ("label_smoothing", "Your target has 0.9, and all tokens share 0.1, as with label_smoothing=0.1. It is the target's surprise alone",
+         lambda x, t: 0.9 * mean_surprise(x, t) - 0.1 * torch.log_softmax(x, 1)[t >= 0].mean()),
+        ("sigmoid_for_softmax", "Your loss is -log of the sigmoid of the target's logit. It is that of softmax, which sees all logits",
+         lambda x, t: -F.logsigmoid(x.gather(1, t.long().clamp(min=0)[:, None])[:, 0])[t >= 0].mean()),
+        ("other_axis", "Your softmax runs over the rows. It runs over the V logits of one row",
+         lambda x, t: -torch.log_softmax(x, 0).gather(1, t.long().clamp(min=0)[:, None])[:, 0][t >= 0].mean()),
+        ("all_logits", "Your loss sums -log softmax of all tokens. It is the target's alone", lambda x, t: -torch.log_softmax(x, 1)[t >= 0].sum(1).mean()),
+        ("square_of_what_is_missing", "Your loss is (1 - p)^2 of the target. It is -log p",
+         lambda x, t: ((1 - torch.exp(-surprise(x, t)[0][t >= 0]))**2).mean()),
         ("divided_by_V", "Your loss is divided by V as well. The mean is over the rows alone", lambda x, t: mean_surprise(x, t) / x.shape[1])]:
     loss.wrong(name, advice, scalar_of(function))
 
@@ -1134,6 +1251,12 @@ for name, advice, how in [
         ("logarithm_for_softmax", "Your gradients have the logarithm of softmax. They have softmax itself: p, less 1 at the target",
          dict(softmax=lambda x: torch.log_softmax(x, 1))),
         ("logits_for_softmax", "Your gradients have the logits where softmax of them belongs: p, less 1 at the target", dict(softmax=lambda x: x)),
+        ("sigmoid_for_softmax", "Your gradients have sigmoids where softmax belongs: all logits of a row share 1", dict(softmax=torch.sigmoid)),
+        ("other_axis", "Your softmax runs over the rows. It runs over the V logits of one row", dict(softmax=lambda x: torch.softmax(x, 0))),
+        ("label_smoothing", "Your target has 0.9, and all tokens share 0.1, as with label_smoothing=0.1. The target has 1",
+         dict(softmax=lambda x: torch.softmax(x, 1) - 0.1 / x.shape[1], one=lambda t: 0.9)),
+        ("z_loss", "Your gradients have those of a z-loss in them, 2e-4 times the logarithm of the sum, times p. They are of the mean surprise alone",
+         dict(softmax=lambda x: torch.softmax(x, 1) * (1 + 2e-4 * torch.logsumexp(x, 1, keepdim=True)))),
         ("mean_missing", "Your gradients are of the sum of the losses. Divide by how many rows are counted", dict(count=lambda t: 1)),
         ("softmax_alone", "Your gradients lack the - 1 at the target: without it every logit is only pushed down", dict(one=lambda t: 0)),
         ("plus_one", "Your 1 at the target is added. Subtract it", dict(one=lambda t: -1)),
@@ -1172,6 +1295,13 @@ loss_backward.wrong("stops_at_the_ignored", "Your rows end with the first that i
                     ((targets < 0).cumsum(0) == 0)[:, None])
 loss_backward.wrong("nothing_is_not_a_number", "Your gradients are 0 / 0 where no row is counted. Nothing is added there: leave out ignored rows",
                     lambda dlogits, logits, targets, dloss: dlogits + (push(logits, targets, dloss) if (targets >= 0).any() else math.nan))
+loss_backward.wrong("one_not_shared", "Your 1 at the target is not divided by the count, nor multiplied with dloss. Both are factors of p - 1",
+                    lambda dlogits, logits, targets, dloss: dlogits + push(logits, targets, dloss, one=lambda t: 0) - torch.where(
+                        (targets >= 0)[:, None], F.one_hot(targets.clamp(min=0).long(), logits.shape[1]), 0))
+loss_backward.wrong("in_bits", "Your gradients are divided by ln(2), as of a loss in bits. The logarithm is the natural one",
+                    lambda dlogits, logits, targets, dloss: dlogits + push(logits, targets, dloss) / math.log(2))
+loss_backward.wrong("dloss_twice", "Your dloss is a factor twice. Once is enough",
+                    lambda dlogits, logits, targets, dloss: dlogits + push(logits, targets, dloss * dloss))
 loss_backward.wrong("dloss_missing", "Your dloss is missing: what comes in from above is a factor here as well",
                     lambda dlogits, logits, targets, dloss: dlogits + push(logits, targets, 1.0))
 loss_backward.wrong("divided_by_V", "Your gradients are divided by V as well. The mean is over the rows alone",
@@ -1225,6 +1355,7 @@ for name, advice, function in [
         ("squares_in_float32", "Your squares are float32: infinite from 1e19 on, and 0 below 1e-23. Square and add in double",
          lambda g: g.float().square().sum().sqrt()),
         ("sum", "Your numbers are not squared before they are added up", lambda g: g.sum()),
+        ("epsilon_in_the_root", "Your root has an epsilon of 1e-6 in it. Who divides by a norm adds it there", lambda g: (g.square().sum() + 1e-6).sqrt()),
         ("last_left_out", "Your sum ends one number too early. It runs over 0 .. n - 1",
          lambda g: g[:-1].square().sum().sqrt() if len(g) > 1 else None),
         ("last_alone", "Your sum is the last square alone. Add them up: +=, and not =", lambda g: g[-1:].abs())]:

@@ -77,7 +77,7 @@ class Step:
 def stepping(variant=None, touched=lambda new, old: new):
     def formula(weight, m, v, gradient, step, rate, beta1, beta2, eps, decay, of):
         one = type("Variant", (Step,), variant or {})(rate, beta1, beta2, eps, decay)
-        before = weight, m, v
+        one.first, before = step, (weight, m, v)
         for s, g in enumerate(gradient):
             weight, m, v = one.take(weight, m, v, g, step + s)
         return touched((weight, m, v)[of], before[of])
@@ -128,6 +128,8 @@ for name, advice, variant in [
         ("l2_in_m_alone", "Your decay is added to the gradient that m takes. Take it off the weight itself: weight -= rate decay weight",
          dict(take=decay_in_m)),
         ("decay_missing", "Your weights do not decay. Take rate decay weight off each", dict(decayed=lambda self, w: w)),
+        ("decay_of_0_replaced", "Your decay is 0.01, PyTorch's default, where 0 is given. 0 is a decay like others: none",
+         dict(decayed=lambda self, w: w - self.rate * (self.decay or 0.01) * w)),
         ("decay_without_rate", "Your decay is not multiplied with the rate. It is rate decay weight",
          dict(decayed=lambda self, w: w - self.decay * w)),
         ("decay_grows", "Your decay makes the weights larger. Subtract it", dict(decayed=lambda self, w: w + self.rate * self.decay * w)),
@@ -146,6 +148,9 @@ for name, advice, variant in [
          dict(correction1=lambda self, t: 1 - self.beta1**(t - 1), correction2=lambda self, t: 1 - self.beta2**(t - 1))),
         ("one_step_ahead", "Your corrections are one step ahead. It is beta^step, and not beta^(step + 1)",
          dict(correction1=lambda self, t: 1 - self.beta1**(t + 1), correction2=lambda self, t: 1 - self.beta2**(t + 1))),
+        ("step_counted_from_one", "Your corrections count the steps themselves, from 1 at the first call. Take `step`: a run may have gone on from a "
+         "checkpoint", dict(correction1=lambda self, t: 1 - self.beta1**(t - self.first + 1),
+                            correction2=lambda self, t: 1 - self.beta2**(t - self.first + 1))),
         ("first_correction_stays", "Your corrections are those of the first step in every step. They fade: 1 - beta^step",
          dict(correction1=lambda self, t: 1 - self.beta1, correction2=lambda self, t: 1 - self.beta2)),
         ("multiplied_by_step", "Your corrections multiply beta with step. It is beta to the power of step",
@@ -405,6 +410,11 @@ def not_turned_back(self, x):
     return self.orthogonal(x.T).reshape(x.shape) if x.shape[0] > x.shape[1] else self.orthogonal(x)
 
 
+def with_default(one):
+    one.beta = one.beta or 0.95
+    return one
+
+
 muon = Kernel("muon", CHAPTER, "torch.optim.Muon, without its rounding to bfloat16", torch_muon, turning(), mixes=True)
 for name, advice, variant in [
         ("not_orthogonalized", "Your step is the mean gradient itself: SGD with momentum. Lead its singular values to 1 first",
@@ -441,6 +451,9 @@ for name, advice, variant in [
         ("least_missing", "Your norm may be 0, and 0 / 0 is NaN: divide by 1e-7 where the norm is less", dict(normed=lambda self, x: x / self.norm(x))),
         ("least_added", "Your 1e-7 is added to the norm. It is the least that is divided by", dict(normed=lambda self, x: x / (self.norm(x) + 1e-7))),
         ("not_turned_back", "Your tall matrix was turned, and not turned back", dict(turned=not_turned_back)),
+        ("powers_of_numbers", "Your iteration takes each number's third and fifth power. They are products of matrices: (b x x^T + c (x x^T)^2) x",
+         dict(iterated=lambda self, x: self.coefficients[0] * x + self.coefficients[1] * x**3 + self.coefficients[2] * x**5)),
+        ("b_positive", "Your b is 4.7750. It is -4.7750", dict(coefficients=(3.4445, 4.7750, 2.0315))),
         ("nesterov_missing", "Your step takes m itself. It is Nesterov's: beta m + (1 - beta) g with the m that already has g",
          dict(looked_ahead=lambda self, m, g: m)),
         ("momentum_missing", "Your step takes the gradient itself. It takes beta m + (1 - beta) g", dict(looked_ahead=lambda self, m, g: g)),
@@ -470,6 +483,10 @@ for name, advice, variant in [
         ("decay_scaled", "Your decay is multiplied with sqrt(max(1, rows / columns)). Only the step is",
          dict(decayed=lambda self, w: w - self.rate * self.scale(*w.shape) * self.decay * w)),
         ("decay_missing", "Your weights do not decay. Take rate decay weight off each", dict(decayed=lambda self, w: w)),
+        ("decay_of_0_replaced", "Your decay is 0.1, PyTorch's default, where 0 is given. 0 is a decay like others: none",
+         dict(decayed=lambda self, w: w - self.rate * (self.decay or 0.1) * w)),
+        ("beta_of_0_replaced", "Your beta is 0.95, PyTorch's default, where 0 is given. 0 is a beta like others: no memory",
+         dict(mean=lambda self, m, g: Turn.mean(with_default(self), m, g), looked_ahead=lambda self, m, g: Turn.mean(with_default(self), m, g))),
         ("decay_without_rate", "Your decay is not multiplied with the rate. It is rate decay weight", dict(decayed=lambda self, w: w - self.decay * w)),
         ("decay_grows", "Your decay makes the weights larger. Subtract it", dict(decayed=lambda self, w: w + self.rate * self.decay * w)),
         ("decay_after_the_step", "Your decay is of the weight after its step. It is of the weight before",
@@ -592,6 +609,10 @@ for name, advice, how in [
         ("another_epsilon", "Your factor is max_norm / (norm + 1e-8). PyTorch's has 1e-6", dict(factor=lambda norm, most: most / (norm + 1e-8))),
         ("square_compared", "Your sum of squares is compared with max_norm. Compare its root, the norm",
          dict(factor=lambda norm, most: most / (norm + 1e-6) if norm * norm > most else torch.ones_like(norm))),
+        ("factor_squared", "Your gradients are multiplied with the factor twice. Once is enough",
+         dict(factor=lambda norm, most: (most / (norm + 1e-6)).clamp(max=1.0)**2)),
+        ("eps_in_the_root", "Your factor is max_norm / sqrt(norm^2 + 1e-6). PyTorch's is max_norm / (norm + 1e-6)",
+         dict(factor=lambda norm, most: most / (norm**2 + 1e-6).sqrt())),
         ("factor_upside_down", "Your factor is norm / max_norm. It is the other way round", dict(factor=lambda norm, most: norm / most)),
         ("max_norm_missing", "Your factor is 1 / norm. It is max_norm / norm", dict(factor=lambda norm, most: 1 / (norm + 1e-6))),
         ("norms_added", "Your norm adds up the arrays' norms. Add up their squares, and take the root",
@@ -745,6 +766,12 @@ for name, advice, how in [
         ("one_missing", "Your curve is cos(pi way), which is negative in its second half. It is (1 + cos(pi way)) / 2",
          dict(curve=lambda way: math.cos(math.pi * way))),
         ("upside_down", "Your rate rises after warm-up. It is (1 + cos), and not (1 - cos)", dict(curve=lambda way: 1 - half_cosine(way))),
+        ("square_of_the_way", "Your rate falls along a parabola. It is half a cosine", dict(curve=lambda way: (1 - way)**2)),
+        ("exponential", "Your rate falls by the same factor in every step. It is half a cosine",
+         dict(curve=lambda way: way, between=lambda way, peak, lowest: peak * (lowest / peak)**way)),
+        ("root_of_the_way", "Your rate falls with a root. It is half a cosine", dict(curve=lambda way: 1 - math.sqrt(way))),
+        ("stays_and_then_falls", "Your rate stays at the peak, and falls in a straight line in the last fifth, as in WSD. It falls along half a cosine",
+         dict(curve=lambda way: min(1, (1 - way) / 0.2))),
         ("straight_line", "Your rate falls in a straight line. It is half a cosine", dict(curve=lambda way: 1 - way)),
         ("pi_missing", "Your cosine takes the way itself. Multiply it with pi", dict(curve=lambda way: (1 + math.cos(way)) / 2)),
         ("in_degrees", "Your cosine is given 180 times the way, as degrees. C's cos takes radians: multiply with pi",
@@ -765,6 +792,12 @@ for name, advice, how in [
         ("stays_at_the_peak", "Your rate stays at the peak after warm-up", dict(curve=lambda way: 1.0, ends=never)),
         ("stays_at_lowest", "Your rate falls to `lowest` at once after warm-up", dict(curve=lambda way: 0.0))]:
     rate.wrong(name, advice, schedule(**how))
+for name, advice, off in [
+        ("counted_from_zero", "Your schedule counts the steps from 0, so that all of it comes a step late. Step 1 is the first", -1),
+        ("one_step_ahead", "Your whole schedule is one step ahead. Step 1 is the first", 1)]:
+    rate.wrong(name, advice, lambda at, off=off, **inputs: schedule()(at + off, **inputs))
+rate.wrong("lowest_of_0_replaced", "Your rate falls to a tenth of the peak where `lowest` is 0. 0 is a rate like others",
+           lambda at, lowest, peak, **inputs: schedule()(at, lowest=lowest or peak / 10, peak=peak, **inputs))
 rate.wrong("does_nothing", "Your rate is always 0", lambda at, **_: torch.zeros(len(at)))
 rate.wrong("same_for_all", "Your rate is the same in every step", lambda at, peak, **_: torch.full((len(at),), peak))
 
@@ -824,6 +857,12 @@ for name, advice, function in [
         ("of_those_so_far", "Your shares are of the micro-batches up to this one. Count all of them first",
          lambda counted, batches, rows: counted / counted.cumsum(0))]:
     share.wrong(name, advice, shares(function))
+share.wrong("nothing_counts_as_one", "A micro-batch without targets is counted as if it had one. It has no share",
+            shares(lambda counted, batches, rows: counted.clamp(min=1) / counted.clamp(min=1).sum()))
+share.wrong("mean_over_those_with_targets", "Your shares are alike for all micro-batches that have targets. A micro-batch counts by how many",
+            shares(lambda counted, batches, rows: (counted > 0) / (counted > 0).sum()))
+share.wrong("roots", "Your shares are by the roots of the counts. A micro-batch counts by its targets",
+            shares(lambda counted, batches, rows: counted.sqrt() / counted.sqrt().sum()))
 share.wrong("zero_not_counted", "Your target 0 does not count. It is a token like others: >= 0, and not > 0",
             lambda targets: (targets > 0).sum(1).to(torch.get_default_dtype()) / (targets > 0).sum())
 share.wrong("minus_1_alone", "Your negative targets count, unless they are -1. None of them does",
