@@ -931,17 +931,11 @@ static float dot_eight_a_byte(int n, const void *weight, const void *x) {
     return (float)sum;
 }
 
-/* The lower six bits alone are a scale of the first four groups. */
-static void q5_k_whole_bytes(int rows, int n, float out[restrict rows][n], const void *blocks) {
-    const BlockQ5_K *b = blocks;
-    dequantize_q5_k(rows, n, out, blocks);
-    for (size_t i = 0; i < (size_t)rows * (size_t)n / 256; i++)
-        for (int j = 0; j < 128; j++) {
-            float d = f16_to_float(half_bits(b[i].d)), *at = &out[0][0] + 256 * i + j;
-            int low = b[i].scales[j / 32] & 63, least = b[i].scales[j / 32 + 4] & 63;
-            float level = low ? (*at + f16_to_float(half_bits(b[i].dmin)) * least) / (d * low) : 0;
-            *at += d * level * (b[i].scales[j / 32] - low);
-        }
+/* The scales of the first four groups are a quarter too large. */
+static void q6_k_scaled(int rows, int n, float out[restrict rows][n], const void *blocks) {
+    dequantize_q6_k(rows, n, out, blocks);
+    for (size_t i = 0; i < (size_t)rows * (size_t)n; i++)
+        if (i % 256 < 128) (&out[0][0])[i] *= 1.25f;
 }
 static void q3_k_high_bits_twice(int rows, int n, float out[restrict rows][n], const void *blocks) {
     dequantize_q3_k(rows, n, out, blocks);
@@ -953,7 +947,7 @@ static void iq4_nl_without_an_entry(int rows, int n, float out[restrict rows][n]
     const BlockIQ4_NL *b = blocks;
     dequantize_iq4_nl(rows, n, out, blocks);
     for (size_t i = 0; i < (size_t)rows * (size_t)n; i++)
-        if ((b[i / 32].q[i % 16] >> (i % 32 < 16 ? 0 : 4) & 15) == 8) (&out[0][0])[i] = 0;
+        if ((b[i / 32].q[i % 16] >> (i % 32 < 16 ? 0 : 4) & 15) == 5) (&out[0][0])[i] = 0;
 }
 
 static void q5_less_8(int rows, int n, float out[restrict rows][n], const void *blocks) {
@@ -1415,6 +1409,14 @@ GATE(swiglu_kept_within_5) {
         out[i] = g / (1 + expf(-g)) * u;
     }
 }
+/* A slope of x Phi(x) with a term too many. */
+ACTIVATION(gelu_derivative_of_its_own) {
+    for (int i = 0; i < n; i++) {
+        double share = erfc(-x[i] * M_SQRT1_2) / 2;
+        out[i] = (float)(share + 3 * x[i] * share - x[i] * share * share);
+    }
+}
+
 ACTIVATION(silu_without_its_last) {
     silu(n, out, x);
     if (n > 1) out[n - 1] = x[n - 1] + 1;
@@ -1754,8 +1756,10 @@ static const Draft wrong[] = {
     DRAFT(softmax, softmax_from_minus_10000, "Your maximum starts at -10000"),
     DRAFT(min_p, min_p_log10, "becomes log10(p)"),
     SPOILT(min_p, all_kept, "You rule out nothing"),
+    DRAFT(gelu_derivative, gelu_derivative_of_its_own,
+          "another formula: Phi + 3 x Phi - x Phi Phi. It should be: Phi + x phi. Here Phi is"),
     DRAFT(dequantize_q5_0, q5_less_8, "You subtract 8, as q4_0 does"),
-    DRAFT(dequantize_q5_k, q5_k_whole_bytes, "numbers 0 to 127 are wrong, and only by the scale"),
+    DRAFT(dequantize_q6_k, q6_k_scaled, "numbers 0 to 127 are wrong, and only by the scale"),
     DRAFT(dequantize_q3_k, q3_k_high_bits_twice,
           "numbers 128 to 255 are wrong, and only in their levels"),
     DRAFT(dequantize_iq4_nl, iq4_nl_without_an_entry, "Where your output is wrong it is 0"),

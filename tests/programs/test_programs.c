@@ -387,7 +387,7 @@ static void a_challenge_may_have_two_steps(void **) {
     write_frequencies("-2.0 * i", true);
     assert_runs("%s", judge);
     assert_said("  challenge, step 1   rope_frequencies   right                     11 of 11\n");
-    assert_said("  challenge, step 2   rope_frequencies   not implemented yet        0 of 16\n");
+    assert_said("  challenge, step 2   rope_frequencies   not implemented yet        0 of 17\n");
     write_frequencies("-1.0 * i", true);
     assert_int_equal(run("%s", judge), 1);
     assert_said("  challenge, step 1   rope_frequencies   wrong                      1 of 11\n");
