@@ -154,7 +154,9 @@ def check_words():
     expect("what it returned, and its shapes", error and "got = " in error and "silu(x [n])" in error, error)
     stacked = verdict_of("rope_interleaved", lambda x, c, s: torch.cat([x[..., 0::2] * c[:, None] - x[..., 1::2] * s[:, None],
                                                                         x[..., 1::2] * c[:, None] + x[..., 0::2] * s[:, None]], -1))
-    expect("numbers in other places", "in other places" in stacked.advice, stacked.report)
+    expect("halves where pairs stood", stacked.mistake == "written_to_the_other_pairs", stacked.report)
+    apart = verdict_of("weighted_sum", lambda w, v: torch.cat([(w @ v)[..., 0::2], (w @ v)[..., 1::2]], -1))
+    expect("numbers in other places", "in other places" in apart.advice, apart.report)
     halves = verdict_of("rms_norm", lambda x, w, eps: torch.nn.functional.rms_norm(x.half(), w.shape, w.half(), eps).float())
     expect("a step in float16", "half precision" in halves.advice or "float16" in halves.advice, halves.report)
     method = verdict_of("softmax", lambda x: x.exp() / x.exp().sum(-1, keepdim=True))
