@@ -333,8 +333,13 @@ static Errors errors_of(const Evidence *evidence) {
 static bool is_infinite(const Answer *answer, size_t i) {
     return answer->wrong[i] && !isfinite(answer->got[i]);
 }
-static bool is_nothing(const Answer *answer, size_t i) {
+static bool is_zero_there(const Answer *answer, size_t i) {
     return answer->wrong[i] && answer->got[i] == 0;
+}
+/* What is hardly more than 0 may be lost in a sum that cancels. */
+static bool is_nothing(const Answer *answer, size_t i) {
+    const double hardly_more = 1e-4;
+    return is_zero_there(answer, i) && !(fabs(answer->truth[i]) < hardly_more);
 }
 static bool are_most(const Evidence *evidence, Flag *flagged) {
     return 2 * count_flagged(evidence, flagged) > count_flagged(evidence, is_wrong);
@@ -379,7 +384,7 @@ bool is_less_exact(const Evidence *evidence, char say[static DIAGNOSIS]) {
 }
 
 bool is_zero_where_wrong(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    size_t index, zeros = count_flagged(evidence, is_nothing);
+    size_t index, zeros = count_flagged(evidence, is_zero_there);
     char where[WHERE];
     const Answer *found = first_flagged(evidence, is_nothing, &index);
     return found && zeros >= SOME_NUMBERS && zeros == count_flagged(evidence, is_wrong) &&
@@ -408,8 +413,13 @@ static Fault fault_of(const float got[GROUP], const double truth[GROUP], const b
     double scale = ((double)got[high] - got[low]) / (truth[high] - truth[low]),
            minimum = got[low] - scale * truth[low],
            close = 1e-5 * (fabs(scale) * fmax(fabs(truth[low]), fabs(truth[high])) + fabs(minimum));
-    for (int i = 0; i < GROUP; i++)
-        if (!(fabs(scale * truth[i] + minimum - got[i]) <= close)) return OTHER_LEVELS;
+    double most = 0, range = truth[high] - truth[low];
+    for (int i = 0; i < GROUP; i++) {
+        double off = fabs(scale * truth[i] + minimum - got[i]);
+        if (!isfinite(got[i])) return UNKNOWN;
+        most = off <= most ? most : off;
+    }
+    if (!(most <= close)) return most < range / 100 ? UNKNOWN : OTHER_LEVELS;
     bool same_scale = fabs(scale - 1) < 1e-5, same_minimum = fabs(minimum) <= close;
     return same_scale ? OTHER_MINIMUM : same_minimum ? OTHER_SCALE : OTHER_BOTH;
 }
@@ -451,8 +461,8 @@ bool misreads_blocks(const Evidence *evidence, char say[static DIAGNOSIS]) {
             if (here > fault) fault = here;
         }
     }
-    bool is_zero = count_flagged(evidence, is_nothing) == count_flagged(evidence, is_wrong);
-    if (wrong_blocks < 2 || fault <= UNKNOWN || is_zero) return false;
+    bool all_zero = count_flagged(evidence, is_zero_there) == count_flagged(evidence, is_wrong);
+    if (wrong_blocks < 2 || fault <= UNKNOWN || all_zero) return false;
     char which[128], where[WHERE] = "";
     groups_text(sizeof which, which, groups, is_wrong_group);
     if (count_failing(evidence) == 1)

@@ -73,13 +73,13 @@ static bool is_wrong_with(Lab *lab, int input, NumberKind kind, char name[static
     int wrong = 0;
     Numbers numbers = usual_numbers;
     numbers.kind[input] = kind;
-    choose_numbers(&numbers);
     for (int t = 0; t < TRIES && wrong < SOME && !lab->is_over; t++) {
         Call call = {0};
         Verdict verdict = {0};
+        choose_numbers(&numbers);
         lab_call(lab, &call, (uint64_t)++lab->calls << 20, NULL);
-        bool is_number = input < call.input_count && call.input[input].dtype == F32;
-        if (is_number && is_wrong_answer(lab, &call, &verdict)) {
+        bool is_of_the_kind = numbers_drawn().kind[input] == kind;
+        if (is_of_the_kind && is_wrong_answer(lab, &call, &verdict)) {
             snprintf(name, 32, "%s", call.input[input].name);
             wrong++;
         }
