@@ -3,7 +3,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from golden import Kernel, normal
+from golden import Kernel, in_kept_lanes, normal
 
 
 def add(bias):
@@ -31,12 +31,6 @@ def in_blocks(x, kept=lambda scale: scale):
 def as_q8_0(x):
     """As chapter 13's format has it, whose scales are float16."""
     return in_blocks(x, kept=lambda scale: scale.half().to(x.dtype))
-
-
-def in_kept_lanes(x, lanes, kept):
-    """What is left where only some lanes of a vector are added up at the end, and the numbers that fill no vector."""
-    number = torch.arange(x.shape[1])
-    return x * ((number % lanes < kept) | (number >= x.shape[1] // lanes * lanes))
 
 
 linear = Kernel("linear", "common", "torch.nn.functional.linear",

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from golden import NOISE, Kernel, normal
+from golden import NOISE, Kernel, in_kept_lanes, normal
 
 CHAPTER = "01_normalization"
 NAN, INF = np.nan, np.inf
@@ -495,12 +495,6 @@ wrong_rms("last_number_left_out",
           lambda x, eps: x / (mean(x**2) - x[:, -1:]**2 / x.shape[-1] + eps).sqrt())
 rms_norm.wrong_tails("sum of squares", lambda full, x, weight, eps:
                      x / ((x[:, :full(x.shape[-1])]**2).sum(-1, keepdim=True) / x.shape[-1] + eps).sqrt() * weight)
-
-
-def in_kept_lanes(x, lanes, kept):
-    """What is left where only some lanes of a vector are added up at the end, and the numbers that fill no vector."""
-    number = torch.arange(x.shape[1])
-    return torch.where((number % lanes < kept) | (number >= x.shape[1] // lanes * lanes), x, 0)
 
 
 def right_rms(x, eps):

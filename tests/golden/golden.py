@@ -150,6 +150,12 @@ def summed_in_half(terms):
 ERF_ERROR = 12 * ROUNDING  # of an erf of float32, beside 1: PyTorch's own, in vectors, errs by up to 9 roundings
 
 
+def in_kept_lanes(x, lanes, kept):
+    """What is left where only some lanes of a vector are added up at the end, and the numbers that fill no vector."""
+    number = torch.arange(x.shape[1])
+    return torch.where((number % lanes < kept) | (number >= x.shape[1] // lanes * lanes), x, 0)
+
+
 def gelu_rounding(x):
     """Of x (1 + erf(x / sqrt(2))) / 2, whose two terms cancel where x is negative."""
     return ERF_ERROR * x.abs() * (1 + torch.erf(x / 2**0.5).abs()) / 2

@@ -35,17 +35,17 @@ static size_t random_rows(Call *call, Random *random, Size size) {
 
 static void random_rms_norm(Call *call, Random *random, Size size) {
     random_rows(call, random, size);
-    scalar_or_special(call, random, size, "eps", 1e-5, SPECIAL(1e-6, 1e-3, 0.5));
+    random_eps(call, random, size);
 }
 
 static void random_norm(Call *call, Random *random, Size size) {
     random_input(call, random, "bias", 1, SHAPE(random_rows(call, random, size)));
-    scalar_or_special(call, random, size, "eps", 1e-5, SPECIAL(1e-6, 1e-3, 0.5));
+    random_eps(call, random, size);
 }
 
 static void random_dyt(Call *call, Random *random, Size size) {
     random_input(call, random, "bias", 1, SHAPE(random_rows(call, random, size)));
-    scalar_or_special(call, random, size, "alpha", random_uniform(random), SPECIAL(0, 1, -0.7));
+    random_alpha(call, random, size);
 }
 
 static void random_bf16(Random *random, size_t count, bf16 out[count]) {
@@ -57,7 +57,7 @@ static void random_norm_bf16(Call *call, Random *random, Size size) {
     size_t dim = extent(random, size, 1, 300, 4099, 4096);
     random_bf16(random, rows * dim, call_input(call, "x", BF16, 2, SHAPE(rows, dim)));
     random_bf16(random, dim, call_input(call, "weight", BF16, 1, SHAPE(dim)));
-    scalar_or_special(call, random, size, "eps", 1e-5, SPECIAL(1e-6, 1e-3, 0.5));
+    random_eps(call, random, size);
     call_output(call, BF16, 2, SHAPE(rows, dim));
 }
 

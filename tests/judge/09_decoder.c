@@ -269,7 +269,7 @@ static void random_attention_block(Call *call, Random *random, Size size) {
     random_input(call, random, "x", 2, SHAPE(s.T, s.C));
     random_input(call, random, "other", 2, SHAPE(s.T, s.C));
     random_attention_weights(call, random, 0, s);
-    scalar_or_special(call, random, size, "eps", 1e-5, SPECIAL(1e-6, 1e-3, 0.5));
+    random_eps(call, random, size);
     index_input(call, "layer", random_between(random, 0, 1));
     index_input(call, "split", random_between(random, 0, (int)s.T - 1));
     call_output(call, F32, 2, SHAPE(s.T, s.C));
@@ -284,7 +284,7 @@ static void random_feed_forward_block(Call *call, Random *random, Size size) {
     }
     random_input(call, random, "x", 2, SHAPE(s.T, s.C));
     random_feed_forward_weights(call, random, 0, s);
-    scalar_or_special(call, random, size, "eps", 1e-5, SPECIAL(1e-6, 1e-3, 0.5));
+    random_eps(call, random, size);
     index_input(call, "layer", random_between(random, 0, 1));
     call_output(call, F32, 2, SHAPE(s.T, s.C));
 }
@@ -301,7 +301,7 @@ static void random_decoder_forward(Call *call, Random *random, Size size) {
     random_norm(call, random, "norm", 0, s.C);
     random_attention_weights(call, random, L, s);
     random_feed_forward_weights(call, random, L, s);
-    scalar_or_special(call, random, size, "eps", 1e-5, SPECIAL(1e-6, 1e-3, 0.5));
+    random_eps(call, random, size);
     index_input(call, "split", random_between(random, 0, (int)s.T - 1));
     call_output(call, F32, 3, SHAPE(2 * L + 2, s.T, s.C));
 }

@@ -125,17 +125,17 @@ static void random_rows_backward(Call *call, Random *random, Size size, int choi
 
 static void random_rms_norm_backward(Call *call, Random *random, Size size) {
     random_rows_backward(call, random, size, 2);
-    scalar_or_special(call, random, size, "eps", 1e-5, SPECIAL(1e-6, 1e-3, 0.5));
+    random_eps(call, random, size);
 }
 
 static void random_layer_norm_backward(Call *call, Random *random, Size size) {
     random_rows_backward(call, random, size, 3);
-    scalar_or_special(call, random, size, "eps", 1e-5, SPECIAL(1e-6, 1e-3, 0.5));
+    random_eps(call, random, size);
 }
 
 static void random_dyt_backward(Call *call, Random *random, Size size) {
     random_rows_backward(call, random, size, 4);
-    scalar_or_special(call, random, size, "alpha", random_uniform(random), SPECIAL(0, 1, -0.7));
+    random_alpha(call, random, size);
 }
 
 /* ------------------------------------------------------------------ activations and gates */

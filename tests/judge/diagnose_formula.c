@@ -18,8 +18,7 @@ typedef struct {
 } Place;
 
 /* The number of an input that belongs there: one of as many, of a column, of a row, or the only
- * one.
- */
+ * one. */
 static double input_at(const Place *place, const char *name) {
     const Tensor *input = golden_input(place->answer->golden, name);
     size_t count = input ? tensor_count(input) : 0;
@@ -147,8 +146,7 @@ static const struct {
     {"1/rows", one_over_rows, NULL},
 };
 
-/* ------------------------------------------------------------------ the products that may be in it
- */
+/* ------------------------------------------------------------------ products that may be in it */
 
 enum { SETS = 4, MOST_TERMS = 200, NAMES = 64, POINTS = 64, LEAST_POINTS = 10 };
 
@@ -254,15 +252,15 @@ static double value_of_name(const Place *place, const char *name) {
 }
 
 /* Far out everything is 0 or x, and tells nothing. */
-static bool add_point(Points *points, const Terms *of, const Place *place) {
+static void add_point(Points *points, const Terms *of, const Place *place) {
     enum { FAR_OUT = 8 };
     double value[NAMES], *product = points->product[points->count];
     float got = place->answer->got[place->index];
     for (int n = 0; n < of->names; n++) {
         value[n] = value_of_name(place, of->name[n]);
-        if (!(fabs(value[n]) < 1e4)) return false;
+        if (!(fabs(value[n]) < 1e4)) return;
     }
-    if (!isfinite(got) || fabs(argument_at(place)) > FAR_OUT) return false;
+    if (!isfinite(got) || fabs(argument_at(place)) > FAR_OUT) return;
     for (int t = 0; t < of->terms; t++) {
         product[t] = 1;
         for (int i = 0; i < of->term[t].count; i++) product[t] *= value[of->term[t].factor[i]];
@@ -271,7 +269,6 @@ static bool add_point(Points *points, const Terms *of, const Place *place) {
     points->truth[points->count] = place->answer->truth[place->index];
     points->before[points->count] = of->before ? input_at(place, of->before) : 0;
     points->count++;
-    return true;
 }
 
 /* Some of each case that asks for this output, wrong ones and others; those that fail first. */
@@ -332,69 +329,94 @@ static bool solve(int n, double matrix[n][MOST_IN_IT + 1], double coefficient[n]
     return true;
 }
 
-/* The fewest terms that give the target. The sums of products are those of columns of length 1. */
-static bool find_formula(const Points *points, int terms, const double target[], Formula *found) {
-    static double sums[MOST_TERMS][MOST_TERMS + 1];
-    double length[MOST_TERMS], square = 0;
-    for (int p = 0; p < points->count; p++) square += target[p] * target[p];
-    for (int i = 0; i < terms; i++) {
-        length[i] = 0;
-        for (int p = 0; p < points->count; p++)
-            length[i] += points->product[p][i] * points->product[p][i];
-        length[i] = sqrt(length[i]) + 1e-30;
+/* The sums over all points, of each product times each other and times the target. Each product is
+ * divided by its length, the root of its sum of squares. */
+typedef struct {
+    int terms;
+    const double *target;
+    double square, length[MOST_TERMS], of[MOST_TERMS][MOST_TERMS], of_target[MOST_TERMS];
+} Sums;
+
+static double sum_of(int count, const double a[], const double b[]) {
+    double sum = 0;
+    for (int p = 0; p < count; p++) sum += a[p] * b[p];
+    return sum;
+}
+
+static void sum_products(const Points *points, int terms, const double target[], Sums *sums) {
+    static double column[MOST_TERMS][POINTS];
+    *sums = (Sums){.terms = terms, .target = target};
+    sums->square = sum_of(points->count, target, target);
+    for (int t = 0; t < terms; t++) {
+        for (int p = 0; p < points->count; p++) column[t][p] = points->product[p][t];
+        sums->length[t] = sqrt(sum_of(points->count, column[t], column[t])) + 1e-30;
+        for (int p = 0; p < points->count; p++) column[t][p] /= sums->length[t];
+        sums->of_target[t] = sum_of(points->count, column[t], target);
+        for (int other = 0; other <= t; other++)
+            sums->of[t][other] = sums->of[other][t] =
+                sum_of(points->count, column[t], column[other]);
     }
-    for (int i = 0; i < terms; i++)
-        for (int j = 0; j <= terms; j++) {
-            double sum = 0;
-            for (int p = 0; p < points->count; p++)
-                sum += points->product[p][i] / length[i] *
-                       (j == terms ? target[p] : points->product[p][j] / length[j]);
-            sums[i][j] = sum;
-        }
-    for (int n = 1; n <= MOST_IN_IT; n++)
-        for (int a = 0; a < terms; a++)
-            for (int b = n > 1 ? a + 1 : terms - 1; b < terms; b++)
-                for (int c = n > 2 ? b + 1 : terms - 1; c < terms; c++) {
-                    Formula formula = {.count = n, .term = {a, b, c}};
-                    double matrix[MOST_IN_IT][MOST_IN_IT + 1], left = square;
-                    for (int i = 0; i < n; i++) {
-                        for (int j = 0; j < n; j++)
-                            matrix[i][j] = sums[formula.term[i]][formula.term[j]];
-                        matrix[i][MOST_IN_IT] = sums[formula.term[i]][terms];
-                    }
-                    if (!solve(n, matrix, formula.coefficient)) continue;
-                    bool simple = true;
-                    for (int i = 0; i < n; i++) {
-                        left -= formula.coefficient[i] * sums[formula.term[i]][terms];
-                        formula.coefficient[i] /= length[formula.term[i]];
-                        simple &= is_simple(formula.coefficient[i]);
-                    }
-                    if (left > 1e-8 * square || !simple || !fits(points, target, &formula))
-                        continue;
-                    *found = formula;
-                    return true;
-                }
+}
+
+/* Finds the coefficients of these terms. False if they do not give the target. */
+static bool give_the_target(const Points *points, const Sums *sums, Formula *formula) {
+    double matrix[MOST_IN_IT][MOST_IN_IT + 1], left = sums->square;
+    for (int i = 0; i < formula->count; i++) {
+        for (int j = 0; j < formula->count; j++)
+            matrix[i][j] = sums->of[formula->term[i]][formula->term[j]];
+        matrix[i][MOST_IN_IT] = sums->of_target[formula->term[i]];
+    }
+    if (!solve(formula->count, matrix, formula->coefficient)) return false;
+    bool simple = true;
+    for (int i = 0; i < formula->count; i++) {
+        left -= formula->coefficient[i] * sums->of_target[formula->term[i]];
+        formula->coefficient[i] /= sums->length[formula->term[i]];
+        simple &= is_simple(formula->coefficient[i]);
+    }
+    return left <= 1e-8 * sums->square && simple && fits(points, sums->target, formula);
+}
+
+/* Adds terms, each behind those before it, until there are so many. */
+static bool add_terms(const Points *points, const Sums *sums, int wanted, Formula *formula) {
+    if (formula->count == wanted) return give_the_target(points, sums, formula);
+    int place = formula->count++;
+    for (int t = place ? formula->term[place - 1] + 1 : 0; t < sums->terms; t++) {
+        formula->term[place] = t;
+        if (add_terms(points, sums, wanted, formula)) return true;
+    }
+    formula->count--;
+    return false;
+}
+
+/* The fewest terms that give the target. */
+static bool find_formula(const Points *points, int terms, const double target[], Formula *found) {
+    static Sums sums;
+    sum_products(points, terms, target, &sums);
+    for (int wanted = 1; wanted <= MOST_IN_IT; wanted++) {
+        *found = (Formula){0};
+        if (add_terms(points, &sums, wanted, found)) return true;
+    }
     return false;
 }
 
 /* ------------------------------------------------------------------ words */
 
-static size_t write_formula(size_t size, char text[static size], const Terms *of,
-                            const Formula *formula) {
+enum { ROOM = 160 };
+
+static void write_formula(char text[static ROOM], const Terms *of, const Formula *formula) {
     size_t length = 0;
-    for (int i = 0; i < formula->count && length < size - 64; i++) {
+    for (int i = 0; i < formula->count && length < ROOM - 64; i++) {
         const Term *term = &of->term[formula->term[i]];
         double coefficient = formula->coefficient[i], by = fabs(coefficient);
         const char *sign = coefficient < 0 ? (i ? " - " : "-") : i ? " + " : "";
-        length += (size_t)snprintf(text + length, size - length, "%s", sign);
+        length += (size_t)snprintf(text + length, ROOM - length, "%s", sign);
         if (fabs(by - 1) > 1e-3 || !term->count)
-            length += (size_t)snprintf(text + length, size - length, "%.4g%s", by,
+            length += (size_t)snprintf(text + length, ROOM - length, "%.4g%s", by,
                                        term->count ? " " : "");
-        for (int f = 0; f < term->count && length < size - 32; f++)
-            length += (size_t)snprintf(text + length, size - length, "%s%s", f ? " " : "",
+        for (int f = 0; f < term->count && length < ROOM - 32; f++)
+            length += (size_t)snprintf(text + length, ROOM - length, "%s%s", f ? " " : "",
                                        of->name[term->factor[f]]);
     }
-    return length;
 }
 
 static bool is_in(const Terms *of, const Formula *formula, const char *name) {
@@ -404,34 +426,45 @@ static bool is_in(const Terms *of, const Formula *formula, const char *name) {
     return false;
 }
 
-bool is_another_formula(const Evidence *evidence, char say[static DIAGNOSIS]) {
-    enum { ROOM = 160 };
-    const Answer *failing = first_ordinary(evidence);
-    Terms *of = xmalloc(sizeof *of);
-    Points *points = memset(xmalloc(sizeof *points), 0, sizeof *points);
-    double got[POINTS], truth[POINTS];
-    Formula yours, right;
-    char text[ROOM] = "", formula[ROOM] = "", where[ROOM] = "";
-    bool found = failing && terms_of(of, evidence->kernel->name, failing->golden);
-    if (found) collect(points, of, evidence);
+/* " Here Phi is …, phi is ….": the names in either formula that do not say it themselves. */
+static void explain_names(char text[static ROOM], const Terms *of, const Formula *yours,
+                          const Formula *right) {
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t f = 0; f < sizeof factors / sizeof *factors && length < ROOM - 48; f++)
+        if (factors[f].words &&
+            (is_in(of, yours, factors[f].name) || is_in(of, right, factors[f].name)))
+            length += (size_t)snprintf(text + length, ROOM - length, "%s%s is %s",
+                                       length ? ", " : " Here ", factors[f].name, factors[f].words);
+    if (length) snprintf(text + length, ROOM - length, ".");
+}
+
+/* The formula of the output, and the right one, in words. */
+static bool say_formula(const Terms *of, const Points *points, char say[static DIAGNOSIS]) {
+    double got[POINTS] = {0}, truth[POINTS] = {0};
     for (int p = 0; p < points->count; p++) {
         got[p] = points->got[p] - points->before[p];
         truth[p] = points->truth[p] - points->before[p];
     }
-    found = found && points->count >= LEAST_POINTS &&
-            find_formula(points, of->terms, got, &yours) && !fits(points, truth, &yours);
-    if (found) write_formula(sizeof text, text, of, &yours);
-    bool known = found && find_formula(points, of->terms, truth, &right);
-    if (known) write_formula(sizeof formula, formula, of, &right);
-    size_t length = 0;
-    for (size_t f = 0; found && f < sizeof factors / sizeof *factors && length < ROOM - 48; f++)
-        if (factors[f].words &&
-            (is_in(of, &yours, factors[f].name) || (known && is_in(of, &right, factors[f].name))))
-            length += (size_t)snprintf(where + length, ROOM - length, "%s%s is %s",
-                                       length ? ", " : " Here ", factors[f].name, factors[f].words);
-    if (found)
-        say_it(say, "Your numbers are those of another formula: %s.%s%s%s%s%s", text,
-               known ? " It should be: " : "", formula, known ? "." : "", where, *where ? "." : "");
+    Formula yours, right;
+    if (!find_formula(points, of->terms, got, &yours) || fits(points, truth, &yours)) return false;
+    char text[ROOM] = "", formula[ROOM] = "", names[ROOM];
+    bool known = find_formula(points, of->terms, truth, &right);
+    if (!known) right = (Formula){0};
+    write_formula(text, of, &yours);
+    write_formula(formula, of, &right);
+    explain_names(names, of, &yours, &right);
+    return say_it(say, "Your numbers are those of another formula: %s.%s%s%s%s", text,
+                  known ? " It should be: " : "", formula, known ? "." : "", names);
+}
+
+bool is_another_formula(const Evidence *evidence, char say[static DIAGNOSIS]) {
+    const Answer *failing = first_ordinary(evidence);
+    Terms *of = xmalloc(sizeof *of);
+    Points *points = memset(xmalloc(sizeof *points), 0, sizeof *points);
+    bool is_known = failing && terms_of(of, evidence->kernel->name, failing->golden);
+    if (is_known) collect(points, of, evidence);
+    bool found = points->count >= LEAST_POINTS && say_formula(of, points, say);
     free(of);
     free(points);
     return found;

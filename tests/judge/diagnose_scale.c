@@ -336,7 +336,7 @@ static bool is_infinite(const Answer *answer, size_t i) {
 static bool is_zero_there(const Answer *answer, size_t i) {
     return answer->wrong[i] && answer->got[i] == 0;
 }
-/* What is hardly more than 0 may be lost in a sum that cancels. */
+/* A number that is hardly more than 0 may be lost in a sum that cancels. */
 static bool is_nothing(const Answer *answer, size_t i) {
     const double hardly_more = 1e-4;
     return is_zero_there(answer, i) && !(fabs(answer->truth[i]) < hardly_more);

@@ -81,6 +81,15 @@ void choose_numbers(const Numbers *numbers) {
 
 Numbers numbers_drawn(void) { return drawn_numbers; }
 
+Numbers draw_call(const Kernel *kernel, Call *call, Random *random, Size size,
+                  const Numbers *numbers) {
+    choose_numbers(size == SMALL ? numbers : &usual_numbers);
+    kernel->random_call(call, random, size);
+    const Numbers drawn_here = numbers_drawn();
+    choose_numbers(&usual_numbers);
+    return drawn_here;
+}
+
 const char *kind_text(NumberKind kind) {
     static const char *const texts[KINDS] = {[POSITIVE] = "all positive",
                                              [NEGATIVE] = "all negative",
@@ -130,6 +139,15 @@ void scalar_or_special(Call *call, Random *random, Size size, const char *name, 
     bool is_special = size == SMALL && random_between(random, 0, 3) == 0;
     scalar_input(call, name,
                  (float)(is_special ? special[random_between(random, 0, count - 1)] : usual));
+}
+
+void random_eps(Call *call, Random *random, Size size) {
+    scalar_or_special(call, random, size, "eps", 1e-5, SPECIAL(1e-6, 1e-3, 0.5));
+}
+
+void random_alpha(Call *call, Random *random, Size size) {
+    double usual = random_uniform(random);
+    scalar_or_special(call, random, size, "alpha", usual, SPECIAL(0, 1, -0.7));
 }
 
 void index_input(Call *call, const char *name, int64_t value) {

@@ -76,8 +76,12 @@ void scalar_or_special(Call *call, Random *random, Size size, const char *name, 
 #define SPECIAL(...)                                                                               \
     (int)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), (const double[]) { __VA_ARGS__ }
 
-/* What a call's numbers are like, by the place of the input among its inputs. Mistakes that normal
- * numbers hide show with others: a sum that skips zeros, a maximum that begins at 0. */
+/* The scalars of norms, and of DyT. */
+void random_eps(Call *call, Random *random, Size size);
+void random_alpha(Call *call, Random *random, Size size);
+
+/* The kind of the numbers that random_input() draws. Mistakes that normal numbers hide show with
+ * other kinds: a sum that skips zeros, a maximum that begins at 0. */
 typedef enum {
     USUAL,
     POSITIVE,
@@ -92,6 +96,7 @@ typedef enum {
     OUTLIER,
     KINDS
 } NumberKind;
+/* The kind of each input, by the input's place among those of a call. */
 typedef struct {
     NumberKind kind[CALL_MAX_INPUTS];
 } Numbers;
@@ -100,6 +105,10 @@ extern const Numbers usual_numbers;
 void choose_numbers(const Numbers *numbers); /* for the calls from now on */
 Numbers numbers_drawn(void);                 /* since then: usual where random_input() drew none */
 const char *kind_text(NumberKind kind);      /* of an input: "all negative" */
+
+/* A random call; a small one has these kinds of numbers. Returns those that were drawn. */
+Numbers draw_call(const Kernel *kernel, Call *call, Random *random, Size size,
+                  const Numbers *numbers);
 
 /* One dimension of a random call: low .. high where it is small, otherwise as given. In a long call
  * the one that begin_long() chose, by its number from 0, is beyond 2^17; the others are at most 2.

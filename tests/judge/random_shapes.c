@@ -46,9 +46,8 @@ typedef struct {
     const Subject *subject;
     bool exact; /* one answer alone is right, to the bit */
     Size size;
-    Numbers numbers;
-    bool other_before;
-    bool many_times;
+    Numbers numbers; /* of a small call */
+    bool other_before, many_times;
     char *say;  /* [DIAGNOSIS]: what is wrong */
     char *note; /* [DIAGNOSIS]: what else is to be told; "" if nothing is */
     Verdict
@@ -101,10 +100,8 @@ static bool random_call_agrees(const Attempt *attempt, const Random *before, Ran
         trial.before = &first;
     }
     choose_extents(&(Extents){0});
-    choose_numbers(&attempt->numbers);
-    subject->kernel->random_call(&call, random, attempt->size);
-    const Numbers numbers = numbers_drawn();
-    choose_numbers(&usual_numbers);
+    const Numbers numbers =
+        draw_call(subject->kernel, &call, random, attempt->size, &attempt->numbers);
     trial_run(&trial);
     ours = own_answer(subject->kernel, attempt->exact, attempt->size == LONG, &call, trouble);
     if (!ours.bound) fail("the chapter's own %s %s", subject->kernel->name, trouble);
@@ -112,7 +109,7 @@ static bool random_call_agrees(const Attempt *attempt, const Random *before, Ran
     char what[WORDS] = "", inputs[WORDS];
     snprintf(what, sizeof what, "%s", trial_trouble(&trial));
     bool agree = !what[0] && !trial_deviates(&trial, true, what);
-    bool shorter = !agree && trial.outcome.returned == 0 && !attempt->other_before &&
+    bool shorter = !agree && trial.outcome.returned == 0 &&
                    before; /* it did not come through the call before */
     bool late = attempt->size == LONG && status_of(what) == DOES_NOT_COME_BACK;
     if (late) {
@@ -150,7 +147,6 @@ unsigned long seed_of_the_day(void) {
 static bool medium_calls_agree(Attempt *attempt, const Random *before, Random *random) {
     const Random start = *random;
     attempt->size = MEDIUM;
-    attempt->numbers = usual_numbers;
     for (int which = 0, outputs = 1; which < outputs; which++) {
         *random = start;
         begin_medium(which);
@@ -207,7 +203,8 @@ bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNO
         attempt.other_before = i % 4 == 2;
         bool agree = i == RANDOM_CALLS - 1
                          ? medium_calls_agree(&attempt, &before, &random)
-                         : random_call_agrees(&attempt, i ? &before : NULL, &random);
+                         : random_call_agrees(&attempt, i && !attempt.other_before ? &before : NULL,
+                                              &random);
         if (!agree) {
             if (i >= RANDOM_CALLS && strlen(disagreement) < DIAGNOSIS - 32)
                 sprintf(disagreement + strlen(disagreement), " (SEED=%lu)", seed_of_the_day());
@@ -216,7 +213,6 @@ bool random_shapes_agree(const Subject *subject, char disagreement[static DIAGNO
         before = start;
     }
     attempt.many_times = attempt.other_before = false;
-    attempt.numbers = usual_numbers;
     attempt.size = EMPTY;
     if (subject->kernel->may_be_empty && !random_call_agrees(&attempt, NULL, &random)) return false;
     return long_calls_agree(&attempt, &(Random){.state = 1});
@@ -237,11 +233,8 @@ void random_cases(const Kernel *kernel, unsigned long seed, int count, GoldenCas
     for (int i = 0; i < count; i++) {
         Call call = {0};
         begin_medium(0);
-        Size size = size_of_case(i);
         const Numbers numbers = numbers_of_call(i, seed);
-        choose_numbers(size == SMALL ? &numbers : &usual_numbers);
-        kernel->random_call(&call, &random, size);
-        choose_numbers(&usual_numbers);
+        draw_call(kernel, &call, &random, size_of_case(i), &numbers);
         OwnAnswer ours = own_answer(kernel, exact, false, &call, trouble);
         if (!ours.bound) fail("the chapter's own %s %s", kernel->name, trouble);
         snprintf(name, sizeof name, "random_%lu_%d", seed, i);

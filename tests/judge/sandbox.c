@@ -132,17 +132,17 @@ static void forget_arrays(void) {
     }
 }
 
-/* Half of each float; the other neighbour of each byte of a block. */
+/* Half of each float, and each byte of a block with another lowest bit. Whole numbers stay: ids and
+ * sizes have a limit, or an order. */
 static void make_other(const Tensor *input) {
     float *numbers = (float *)input->data;
     bf16 *narrow = (bf16 *)input->data;
     uint8_t *bytes = (uint8_t *)input->data;
-    for (size_t i = 0; i < tensor_count(input); i++) switch (input->dtype) {
-        case F32: numbers[i] /= 2; break;
-        case BF16: narrow[i] = bf16_from_float(bf16_to_float(narrow[i]) / 2); break;
-        case U8: bytes[i] ^= 1; break;
-        default:; /* ids and sizes have an order, or a limit */
-        }
+    for (size_t i = 0; i < tensor_count(input); i++) {
+        if (input->dtype == F32) numbers[i] /= 2;
+        if (input->dtype == BF16) narrow[i] = bf16_from_float(bf16_to_float(narrow[i]) / 2);
+        if (input->dtype == U8) bytes[i] ^= 1;
+    }
 }
 
 /* The process's own copy of the call. Where the output is laid over an input, both are one array.

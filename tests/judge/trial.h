@@ -22,11 +22,12 @@ typedef struct {
     const Subject *subject;
     Call *call;
     const Call *before; /* of another shape, made first in the same process; or NULL */
-    bool other_before;  /* in place of `before` the call itself, with other numbers */
-    bool many_times;    /* in the end the call is made MANY_TIMES times more */
-    bool many_threads;  /* it is made with MANY_THREADS, too */
-    bool meets;         /* it is made often, with 2 threads and with FEW_THREADS */
-    bool is_long;       /* a dimension is long */
+    bool
+        other_before; /* the call itself is made first, with other numbers; then `before` is NULL */
+    bool many_times;  /* in the end the call is made MANY_TIMES times more */
+    bool many_threads; /* it is made with MANY_THREADS, too */
+    bool meets;        /* it is made often, with 2 threads and with FEW_THREADS */
+    bool is_long;      /* a dimension is long */
     IsRight *is_right;
     const void *truth;
     Tensor first; /* the first output; its data is NULL if there is none */
